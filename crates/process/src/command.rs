@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use rustix::process::Rlimit;
 
 use crate::error::ProcessError;
 
@@ -129,6 +130,7 @@ impl Command {
             args,
             env: self.environment(marker)?,
             current_dir,
+            lock_limit: None,
         })
     }
 
@@ -273,6 +275,8 @@ pub(crate) struct Prepared {
     pub(crate) args: Vec<CString>,
     pub(crate) env: Vec<CString>,
     pub(crate) current_dir: Option<CString>,
+    /// The limit on file locks that identifies its descendants where they have no cgroup.
+    pub(crate) lock_limit: Option<Rlimit>,
 }
 
 #[cfg(test)]

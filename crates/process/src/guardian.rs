@@ -115,6 +115,7 @@ fn command(journal: &Path) -> io::Result<Prepared> {
         ],
         // The guardian must not keep the file system of a job's directory busy.
         current_dir: Some(c"/".into()),
+        lock_limit: None,
     })
 }
 

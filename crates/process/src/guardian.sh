@@ -74,15 +74,26 @@ end_cgroup() {
 
 name=RUNWRIGHT_PROCESS_MARKER
 
-# Lists the environments with the marker $1, of process $2 or of all processes.
+# Lists the processes with the marker $1, of process $2 or of all, by a file below /proc: the environment or the limits.
+marked() {
+    with_marker "$@"
+    # The limit on file locks begins with the first 36 bits of the marker and has 8 more digits; see `limits.rs`.
+    run=$((0x${1%"${1#?????????}"}))
+    for file in $(grep -lsE "^Max file locks .* $run[0-9]{8} +locks" /proc/${2-[0-9]*}/limits); do
+        # A dead process that is not collected yet has limits, but no environment.
+        grep -qs '^State:.[ZX]' "${file%limits}status" || echo "$file"
+    done
+}
+
+# Lists the environments with the marker $1, as `marked` does.
 # A runner inside a job puts the job's marker and a slash before its own.
 # Some versions of grep stop at a zero byte, which separates variables.
 if printf 'a\000b' | grep -qF b; then
-    marked() {
+    with_marker() {
         grep -lsF -e "$name=$1" -e "/$1" /proc/${2-[0-9]*}/environ
     }
 else
-    marked() {
+    with_marker() {
         for environ in /proc/${2-[0-9]*}/environ; do
             if tr '\000' '\n' <"$environ" | grep -qF -e "$name=$1" -e "/$1"; then
                 echo "$environ"
@@ -96,15 +107,18 @@ end_marked() {
     if [ "${#1}" -lt 32 ]; then
         return
     fi
+    case $1 in
+        *[!0-9a-f.]*) return ;;
+    esac
     # A list misses a process that starts another one and ends meanwhile, and
     # also its child, so several rounds must find nothing.
     round=0
     quiet=0
     while [ "$quiet" -lt 10 ] && [ "$round" -lt 400 ]; do
         quiet=$((quiet + 1))
-        for environ in $(marked "$1"); do
-            pid=${environ#/proc/}
-            pid=${pid%/environ}
+        for file in $(marked "$1"); do
+            pid=${file#/proc/}
+            pid=${pid%%/*}
             # The process id may have been reused since.
             if [ -n "$(marked "$1" "$pid")" ]; then
                 kill -9 "$pid"

@@ -54,8 +54,9 @@
 //! starts inside its leaf, so it cannot escape. A job that leaves both empty and unchanged passes them on to
 //! the next one; a killed cgroup is removed.
 //!
-//! Without cgroups the runner becomes a subreaper, and finds processes by group, by ancestry and by the
-//! variable `RUNWRIGHT_PROCESS_MARKER`; [`Containment::NoCgroup`] describes what that misses. Such a runner
+//! Without cgroups the runner becomes a subreaper, and finds processes by group, by ancestry, by the
+//! variable `RUNWRIGHT_PROCESS_MARKER` and by a limit that they inherit; [`Containment::NoCgroup`] describes what that
+//! misses. Such a runner
 //! must start all its processes through this crate: a child with a process group of its own that this crate
 //! does not await counts as a job's leftover, unless [`adopt_orphans`] announces orphans of other programs.
 //!

@@ -237,7 +237,9 @@ impl Recovered {
     }
 
     fn end_marked(&mut self, prefix: &str) {
-        match scan::end(Sought::MarkerPrefix(prefix), &[], Vec::new) {
+        match scan::end(Sought::MarkerPrefix(prefix), &[], || {
+            scan::with_lock_limit(prefix)
+        }) {
             Ok(found) => self.killed += found,
             Err(left) => self
                 .failures

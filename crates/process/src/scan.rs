@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, getuid, pidfd_open, pidfd_send_signal};
 
 use crate::command::{MARKER_NAME, MARKER_SEPARATOR};
+use crate::limits::{has_lock_limit, lock_limits};
 
 /// The number of rounds of finding and killing processes before giving up, about 10 s.
 const ROUNDS: u64 = 400;
@@ -93,6 +94,16 @@ pub(crate) fn children_of(parent: Pid) -> Vec<Pid> {
     let all = all().filter_map(process);
     all.filter(|process| process.parent == Some(parent))
         .map(|process| process.pid)
+        .collect()
+}
+
+/// Lists the processes whose limit on file locks is one of this marker's.
+pub(crate) fn with_lock_limit(marker: &str) -> Vec<Pid> {
+    let Some(limits) = lock_limits(marker) else {
+        return Vec::new();
+    };
+    all()
+        .filter(|pid| is_ours(*pid) && has_lock_limit(*pid, &limits))
         .collect()
 }
 

@@ -10,6 +10,7 @@ use crate::children;
 use crate::command::Prepared;
 use crate::error::ProcessError;
 use crate::leaf::Leaf;
+use crate::limits::{has_lock_limit, lock_limits};
 use crate::scan::{self, Sought};
 use crate::sys::{ChildStdio, Started, clone, once_written, posix};
 use crate::tree::Tree;
@@ -170,20 +171,22 @@ impl Drop for Scope {
 /// Kills processes with the marker until there are none, and collects them.
 pub(crate) fn sweep(sought: Sought<'_>, leader: Option<Pid>) -> Result<(), ProcessError> {
     let adopts = children::adopts();
+    let limits = match sought {
+        Sought::Marker(marker) | Sought::MarkerPrefix(marker) => lock_limits(marker),
+    };
     let orphans = || {
-        let orphans = if adopts {
+        let mut orphans = if adopts {
             children::adopted()
         } else {
             Vec::new()
         };
-        // An orphan without marker and group could belong to any job, so it is killed only if no other
+        // An orphan without marker, group and limit could belong to any job, so it is killed only if no other
         // job is running.
         let alone = ACTIVE.load(Ordering::Relaxed) <= usize::from(leader.is_some());
-        if alone && !children::are_shared() {
-            orphans
-        } else {
-            Vec::new()
+        if !alone || children::are_shared() {
+            orphans.retain(|pid| limits.as_ref().is_some_and(|it| has_lock_limit(*pid, it)));
         }
+        orphans
     };
     let ended = scan::end(sought, leader.as_slice(), orphans);
     ended

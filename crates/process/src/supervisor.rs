@@ -29,10 +29,10 @@ pub enum Containment {
     Auto,
     /// By cgroups; starting fails where they cannot be created.
     Cgroup,
-    /// By process group, ancestry and an environment marker.
+    /// By process group, ancestry, an environment marker and a limit on file locks, which Linux does not enforce.
     ///
-    /// This makes the runner a subreaper. A process that leaves its group and removes its environment is found for
-    /// certain only when no other job of this runner is active.
+    /// This makes the runner a subreaper. A process that leaves its group, removes its environment and lowers the limit is
+    /// found for certain only when no other job of this runner is active.
     NoCgroup,
     /// By process group alone, for programs that stay in theirs and only read, such as git.
     ///

@@ -15,6 +15,7 @@ use crate::environment::Environment;
 use crate::error::ProcessError;
 use crate::job_cgroup::JobCgroup;
 use crate::leaf::Leaf;
+use crate::limits::lock_limit;
 use crate::process::Process;
 use crate::scan::{self, Sought};
 use crate::scope::{Scope, blocking, sweep};
@@ -79,7 +80,10 @@ impl ProcessTree {
         let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}{number}", self.shared.prefix);
         let inherited = self.shared.run.environment().get(MARKER_NAME);
-        let prepared = command.prepare(Some(&nested(inherited, &marker)))?;
+        let mut prepared = command.prepare(Some(&nested(inherited, &marker)))?;
+        if !self.shared.trusts_groups() {
+            prepared.lock_limit = lock_limit(&marker);
+        }
         let spawn_error = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => ProcessError::NotFound {
                 program: command.program(),

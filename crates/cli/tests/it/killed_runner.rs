@@ -5,6 +5,7 @@
     reason = "the tests drive the binary from outside"
 )]
 
+use crate::limits::OtherUser;
 use crate::project::{Project, processes_with, wait_until, wait_until_described};
 use std::fs;
 use std::path::PathBuf;
@@ -185,4 +186,43 @@ fn two_hundred_random_kills_leave_nothing() {
     );
     next_start(&project);
     assert_nothing_stays(&project, &marker, &cgroups_made);
+}
+
+#[test]
+fn daemon_without_environment_ends_without_cgroups_and_root() {
+    for keeps_guardian in [true, false] {
+        let daemon = format!("600.{}{}", u8::from(keeps_guardian), std::process::id());
+        let project = Project::with_pipeline(&format!(
+            "job:
+  script:
+    - if [ -n \"$NEXT\" ]; then exit; fi
+    - (env -i setsid sleep {daemon} >/dev/null 2>&1 </dev/null &)
+    - echo \"runner=$PPID\"
+    - sleep 600
+"
+        ));
+        let user = OtherUser::new(&project, 4);
+        let run = ["run", "--executor", "shell"];
+        let mut running = project.start_as(user.command(&project, &[], &run));
+        project.wait_for("job | runner=");
+        wait_until("the daemon", || !processes_with(&daemon).is_empty());
+        let printed = project.printed();
+        let (_, rest) = printed.split_once("job | runner=").unwrap();
+        let runner = rest.split_whitespace().next().unwrap().parse().unwrap();
+        let guardian = guardian(&project);
+        if keeps_guardian {
+            kill_9(&[runner]);
+        } else {
+            kill_9(&[guardian, runner]);
+        }
+        running.wait().unwrap();
+        if !keeps_guardian {
+            let next = [&run[..], &["--variable", "NEXT=1"]].concat();
+            let next = user.command(&project, &[], &next).output().unwrap();
+            assert!(next.status.success(), "{next:?}");
+        }
+        wait_until("the daemon to be gone", || {
+            processes_with(&daemon).is_empty()
+        });
+    }
 }

@@ -52,6 +52,7 @@ struct ChildContext {
     current_dir: *const c_char,
     stdio: [c_int; 3],
     open_files: Option<libc::rlimit>,
+    file_locks: Option<libc::rlimit>,
     /// Set by the child's first instructions.
     did_run: bool,
     /// The `errno` of the failed step, written by the child; 0 if none failed.
@@ -71,6 +72,7 @@ pub(crate) fn spawn(
 ) -> io::Result<io::Result<Started>> {
     let args = pointers(&command.args);
     let env = pointers(&command.env);
+    let lock_limit = command.lock_limit.filter(|_| leaf.is_none());
     let mut context = ChildContext {
         program: command.program.as_ptr(),
         args: args.as_ptr(),
@@ -85,6 +87,7 @@ pub(crate) fn spawn(
             stdio.stderr.as_raw_fd(),
         ],
         open_files: limits::open_files().map(c_limit),
+        file_locks: lock_limit.map(c_limit),
         did_run: false,
         error: 0,
     };
@@ -287,9 +290,12 @@ unsafe fn prepare(context: &ChildContext) -> bool {
         if !context.current_dir.is_null() && libc::chdir(context.current_dir) == -1 {
             return false;
         }
-        // It fails only where the limit of the runner was lowered meanwhile, and the child has that one.
+        // These fail only where a limit of the runner was lowered meanwhile, and the child has that one.
         if let Some(limit) = &context.open_files {
             libc::setrlimit(libc::RLIMIT_NOFILE, limit);
+        }
+        if let Some(limit) = &context.file_locks {
+            libc::setrlimit(libc::RLIMIT_LOCKS, limit);
         }
         // Ignored signals are inherited: SIGPIPE, which Rust ignores (`yes | head` must end), and those that the runner's
         // parent ignored, such as SIGHUP below `nohup`. The job starts with none. The kernel is called directly because

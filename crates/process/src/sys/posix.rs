@@ -48,10 +48,14 @@ pub(crate) fn spawn(command: &Prepared, stdio: ChildStdio) -> io::Result<Started
         .stderr(stdio.stderr);
     let child = builder.spawn()?;
     let pid = Pid::from_child(&child);
-    // The child is not awaited yet, so its id cannot be reused. std could set a limit only after a fork, so a child may
-    // start another one before it has it.
-    if let Some(limit) = limits::open_files() {
-        let _ = prlimit(Some(pid), Resource::Nofile, limit);
+    // The child is not awaited yet, so its id cannot be reused. std could set limits only after a fork, so a child may
+    // start another one before it has them.
+    let limits = [
+        (Resource::Nofile, limits::open_files()),
+        (Resource::Locks, command.lock_limit),
+    ];
+    for (resource, limit) in limits {
+        let _ = limit.map(|limit| prlimit(Some(pid), resource, limit));
     }
     match pidfd_open(pid, PidfdFlags::NONBLOCK) {
         Ok(pidfd) => Ok(Started {

@@ -38,21 +38,8 @@ async fn escaped_daemons_die_with_their_stage() {
     }
 }
 
-/// Ensures that no other job runs in this process.
-const ALONE: &str = "PROCESS_TEST_ALONE";
-
 #[tokio::test]
-async fn daemon_without_group_and_marker_dies_when_no_other_job_runs() {
-    let name = "daemon_without_group_and_marker_dies_when_no_other_job_runs";
-    if std::env::var_os(ALONE).is_none() {
-        let status = again(&format!("contain::{name}"))
-            .env(ALONE, "1")
-            .output()
-            .unwrap()
-            .status;
-        assert!(status.success());
-        return;
-    }
+async fn daemon_without_group_and_environment_dies_with_its_job() {
     let directory = tempfile::tempdir().unwrap();
     let notes = directory.path().join("notes");
     std::fs::write(&notes, "").unwrap();

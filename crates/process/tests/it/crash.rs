@@ -294,7 +294,7 @@ async fn runner_inside_a_job_dies_with_the_job() {
     let notes = work.path().join("notes");
     let end = async {
         until("the inner job and its guardian", || {
-            noted(&notes).len() == 4 && guardian(work.path()).is_some()
+            noted(&notes).len() == 5 && guardian(work.path()).is_some()
         })
         .await;
         // Only the outer runner may end the inner job.

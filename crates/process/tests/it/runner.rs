@@ -22,7 +22,7 @@ const JOB: &str = r#"
 note() { setsid "$@" sh -c 'echo $$ >> "$1"; sleep 600' sh "$NOTES" >/dev/null 2>&1 </dev/null & }
 note env
 note nohup
-[ -n "$KEEP_ENV" ] || note env -i PATH="$PATH"
+note env -i PATH="$PATH"
 sh -c 'trap "" TERM HUP; echo $$ >> "$NOTES"; sleep 600' &
 echo $$ >> "$NOTES"
 sleep 600
@@ -35,7 +35,6 @@ sleep 600
 pub(crate) struct Runner {
     keeper: Child,
     work: PathBuf,
-    expected: usize,
 }
 
 impl Runner {
@@ -63,13 +62,9 @@ impl Runner {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        // One of the five removes all traces except its cgroup.
-        let contained = crate::support::tree(containment).is_contained();
-        let expected = if contained { 5 } else { 4 };
         Self {
             keeper: command.spawn().unwrap(),
             work: work.to_owned(),
-            expected,
         }
     }
 
@@ -88,7 +83,7 @@ impl Runner {
     /// Returns the processes of the job, once all have started.
     pub(crate) fn job(&self) -> Option<Vec<u32>> {
         let pids = noted(&self.work.join("notes"));
-        (pids.len() == self.expected).then_some(pids)
+        (pids.len() == 5).then_some(pids)
     }
 
     /// Returns the runner's guardian.
@@ -245,10 +240,7 @@ async fn acts_as_runner() {
         ..Settings::default()
     };
     let supervisor = Supervisor::start(settings).unwrap();
-    let mut command = sh(JOB).env("NOTES", work.join("notes"));
-    if !supervisor.tree().is_contained() {
-        command = command.env("KEEP_ENV", "1");
-    }
+    let command = sh(JOB).env("NOTES", work.join("notes"));
     let mut sink = |_: Stream, _: &[u8]| {};
     if std::env::var_os(RESTLESS).is_none() {
         let directory = supervisor.temp_dir(&work.join("temp"), "job-").unwrap();
