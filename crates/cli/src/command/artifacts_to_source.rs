@@ -1,39 +1,74 @@
 //! Copies the artifacts of a run's jobs into the working tree.
 
 use super::execute::FinishedRun;
-use crate::failure::Failure;
-use console::{error_line, shown_name};
-use executor_core::Cancellation;
-use workstation::{Export, ExportError, LocalError, LocalPipeline, Overwrite, StoredArtifact};
+use console::{error_line, shown_name, strip_controls};
+use executor_core::{Cancellation, chain};
+use std::path::PathBuf;
+use workstation::{Export, ExportError, LocalPipeline, Overwrite, StoredArtifact, StoredArtifacts};
 
-/// Copies the archives of all jobs, in their order, except those that a comment `# @NoArtifactsToSource` excludes.
-pub(super) fn copy(run: &FinishedRun, pipeline: &LocalPipeline) -> Result<(), Failure> {
-    let mut names = Vec::new();
-    for job in run.plan.jobs() {
-        let decoration = pipeline.decorations().of(job.name());
-        if decoration.is_some_and(|it| it.keeps_artifacts) {
-            continue;
+/// Archives to copy, each with the name of its job.
+pub(super) struct Copies {
+    artifacts: StoredArtifacts,
+    archives: Vec<(String, StoredArtifact)>,
+    root: PathBuf,
+}
+
+impl Copies {
+    /// Returns the archives of all jobs, in their order, except those that a comment `# @NoArtifactsToSource` excludes.
+    pub(super) fn of(run: &FinishedRun, pipeline: &LocalPipeline) -> Self {
+        let mut archives = Vec::new();
+        for job in run.plan.jobs() {
+            let decoration = pipeline.decorations().of(job.name());
+            if decoration.is_some_and(|it| it.keeps_artifacts) {
+                continue;
+            }
+            let name = shown_name(job.name());
+            match run.artifacts.of_job(job.id) {
+                Ok(stored) => archives.extend(
+                    stored
+                        .into_iter()
+                        .filter(|it| it.artifact.artifact_type == StoredArtifact::ARCHIVE)
+                        .map(|it| (name.clone(), it)),
+                ),
+                Err(error) => warn(&name, &error.into()),
+            }
         }
-        let stored = run.artifacts.of_job(job.id).map_err(ExportError::from);
-        let stored = stored.map_err(LocalError::from)?.into_iter();
-        let archives = stored.filter(|it| it.artifact.artifact_type == StoredArtifact::ARCHIVE);
-        for artifact in archives {
+        Self {
+            artifacts: run.artifacts.clone(),
+            archives,
+            root: pipeline.project().root().to_owned(),
+        }
+    }
+
+    /// Copies them, with a warning for each that cannot be copied. Blocks.
+    pub(super) fn write(&self, cancellation: &Cancellation) {
+        let mut names = Vec::new();
+        for (name, artifact) in &self.archives {
+            if cancellation.is_canceled() {
+                break;
+            }
             let export = Export {
-                artifacts: &run.artifacts,
-                artifact: &artifact,
+                artifacts: &self.artifacts,
+                artifact,
                 overwrite: Overwrite::Files,
             };
-            let root = pipeline.project().root();
-            let written = export.into_directory(root, &Cancellation::new());
-            written.map_err(LocalError::from)?;
-            names.push(shown_name(job.name()));
+            match export.into_directory(&self.root, cancellation) {
+                Ok(()) => names.push(&**name),
+                Err(error) => warn(name, &error),
+            }
+        }
+        if !names.is_empty() {
+            let names = names.join(", ");
+            error_line(&format!(
+                "copied to the working tree: the artifacts of {names}"
+            ));
         }
     }
-    if !names.is_empty() {
-        let names = names.join(", ");
-        error_line(&format!(
-            "copied to the working tree: the artifacts of {names}"
-        ));
-    }
-    Ok(())
+}
+
+fn warn(name: &str, error: &ExportError) {
+    let why = strip_controls(&chain(error));
+    error_line(&format!(
+        "warning: the artifacts of {name} are not copied to the working tree: {why}"
+    ));
 }

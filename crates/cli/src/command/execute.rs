@@ -1,10 +1,10 @@
 //! Executes a run and shows it, from its plan to its report.
 
-use super::artifacts_to_source;
+use super::artifacts_to_source::Copies;
 use super::forecast::RunForecast;
 use super::report_files::ReportFiles;
 use super::rerun_command::{RerunCommand, shell_words};
-use super::run::{no_pipeline, run_command};
+use super::run::no_pipeline;
 use super::run_options::executor_choice;
 use super::run_view::RunView;
 use super::shell_on_failure::FailureShell;
@@ -17,7 +17,7 @@ use console::{
     ProgressMode, Style, SummaryHints, Tone, error_line, print_notes, print_skipped,
     strip_controls, summary,
 };
-use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
+use executor_core::{CancelCause, Cancellation, ExecutorProvider, FeaturesInfo};
 use pipeline::Plan;
 use pipeline::parity::{Class, check_plan};
 use scheduler::{PipelineReport, Status};
@@ -65,7 +65,7 @@ impl FinishedRun {
         }
         let command = RerunCommand::new(args, &self.plan).resume(self.report.id.0);
         let command = style.paint(Tone::Strong, &command);
-        format!("it was canceled: {command} continues it\n")
+        format!("canceled; continue with {command}\n")
     }
 }
 
@@ -79,8 +79,7 @@ pub(super) async fn execute_run(
 ) -> Result<FinishedRun, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let run = LocalRun::builder(pipeline).state(state).options(options);
-    let command = run_command(args);
-    let no_pipeline = no_pipeline(args, pipeline, &command);
+    let no_pipeline = no_pipeline(args, pipeline);
     let run = run.reserve().await;
     let mut run = run.map_err(|error| no_pipeline.failure(error))?;
     let (logs, artifacts) = (run.logs(), run.artifacts());
@@ -207,7 +206,17 @@ pub(super) async fn execute(
     }
     shown.map_err(Failure::environment)?;
     if copies_artifacts {
-        artifacts_to_source::copy(&done, pipeline)?;
+        let copies = Copies::of(&done, pipeline);
+        let token = cancellation.clone();
+        let mut copying = tokio::task::spawn_blocking(move || copies.write(&token));
+        tokio::select! {
+            _ = &mut copying => {}
+            () = signals.next() => {
+                cancellation.cancel(CancelCause::User);
+                let _ = copying.await;
+                return Ok(Exit::Interrupted);
+            }
+        }
     }
     Ok(done.report.exit)
 }

@@ -200,6 +200,16 @@ fn artifacts_are_copied_to_the_working_tree_on_request() {
         .expect_text("copied to the working tree: the artifacts of build\n");
     assert_eq!(read(&project.dir().join("out/hello")), "hello");
     assert!(!there("own.txt") && !there("a.env"));
+    // The others are copied all the same.
+    project.write(
+        ".gitlab-ci.yml",
+        "evil: {script: [mkdir -p .git/hooks, echo x > .git/hooks/pre-push], artifacts: {paths: [.git/hooks/]}}\n\
+         good: {script: [echo x > good.txt], artifacts: {paths: [good.txt]}}\n",
+    );
+    let done = project.runwright(&["run", "--artifacts-to-source"]);
+    done.expect_code(0)
+        .expect_text("the artifacts of evil are not copied to the working tree: .git/hooks");
+    assert!(there("good.txt") && !there(".git/hooks/pre-push"));
     let refused = project.runwright(&["watch", "--artifacts-to-source"]);
     refused
         .expect_code(2)

@@ -13,6 +13,11 @@ pub(super) fn write(
     cancellation: &Cancellation,
 ) -> Result<(), ExportError> {
     let tree = export.artifacts.tree_of(export.artifact)?;
+    if let Some(entry) = tree.entries().iter().find(|it| is_in_git(&it.path)) {
+        return Err(ExportError::GitDirectory {
+            path: entry.path.clone(),
+        });
+    }
     match fs::symlink_metadata(directory) {
         Ok(found) if found.is_symlink() => return Err(through_link(directory)),
         Ok(found) if !found.is_dir() => return Err(exists(directory)),
@@ -37,6 +42,11 @@ pub(super) fn write(
     Ok(export
         .artifacts
         .extract(export.artifact, directory, cancellation)?)
+}
+
+/// Returns whether a path is a Git directory or a part of one; some file systems ignore the case of letters.
+fn is_in_git(path: &Path) -> bool {
+    path.iter().any(|part| part.eq_ignore_ascii_case(".git"))
 }
 
 /// Refuses a path below `directory` that goes through a link or that exists, unless it may be overwritten.

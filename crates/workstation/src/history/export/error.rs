@@ -18,6 +18,12 @@ pub enum ExportError {
         /// The link.
         path: PathBuf,
     },
+    /// A file would become a part of a repository, where git may run it.
+    #[error("{} is inside a Git directory", path.display())]
+    GitDirectory {
+        /// The file, relative to the directory of the export.
+        path: PathBuf,
+    },
     /// The artifact cannot be read.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
@@ -49,6 +55,7 @@ impl ExportError {
         match self {
             Self::Exists { .. } => Some("--force overwrites it"),
             Self::ThroughLink { .. } => Some("name the target of the link"),
+            Self::GitDirectory { .. } => Some("`--output FILE.zip` writes an archive"),
             _ => None,
         }
     }
