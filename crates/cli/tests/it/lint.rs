@@ -98,6 +98,19 @@ fn lint_refuses_what_no_situation_accepts() {
         54,
         10,
     );
+    let with_rules = "variables:\n  A: $B\n  B: $A\na: {script: x, rules: [RULES]}\n";
+    let always = with_rules.replace("RULES", "{if: $X}, {when: always}");
+    check(&always, "variable-cycle", 2, 3);
+    for (rules, text) in [
+        ("{if: $X}", "variables refer to each other in a cycle"),
+        ("{when: always, variables: {A: a}}", "valid"),
+    ] {
+        let project = Project::with_pipeline(&with_rules.replace("RULES", rules));
+        project
+            .runwright(&["lint"])
+            .expect_code(0)
+            .expect_text(text);
+    }
     // A variable from outside, or one of a workflow rule, may end a cycle.
     let project = Project::with_pipeline("variables: {A: $B, B: $A}\na: {script: 'true'}\n");
     project

@@ -6,10 +6,12 @@ use crate::Pipeline;
 use crate::config::{RulesKeyword, Variables};
 use crate::context::{ExpandError, ExternalVariable, PipelineContext};
 use crate::resolve::{ResolvedJob, ResolvedPipeline};
+use crate::rules::Rule;
+use executor_core::job::When;
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 use std::sync::Arc;
-use yaml::diagnostic::{Diagnostic, Diagnostics};
+use yaml::diagnostic::{Diagnostic, Diagnostics, Severity};
 use yaml::source::Span;
 
 impl Pipeline {
@@ -17,7 +19,8 @@ impl Pipeline {
     /// refer to each other in a cycle or are too large, or it has too many needs. `given` are the
     /// variables from outside, which override those of the file.
     ///
-    /// Jobs with `rules` are checked for their needs only: a rule may change their variables.
+    /// For a job that its rules may leave out, an error among its variables is a warning. If a rule sets variables, only
+    /// its needs are checked.
     pub fn check_creation(
         &self,
         resolved: &ResolvedPipeline,
@@ -35,17 +38,24 @@ impl Pipeline {
         global.retain(|name, _| !overridden.contains(name));
         let (predefined, none) = (JobVariables::default(), Variables::new());
         let layers = Layers::new(&context, &predefined, &global, &none);
-        let without_rules = resolved.jobs.iter().filter(|job| is_free(job));
-        let jobs: Vec<CreatedJob> = without_rules.map(included).collect();
-        for (error, jobs) in invalid_variables(&jobs, &layers) {
-            let problem = Diagnostic::error(code_of(&error), error.to_string());
-            let job = &jobs[0].resolved;
-            let at = self.labels(job, &error);
-            diagnostics.push(Diagnostic {
-                span: at.first().map(|(span, _)| *span).or(job.span),
-                related: at,
-                ..problem
-            });
+        let mut reported = HashSet::new();
+        for severity in [Severity::Error, Severity::Warning] {
+            let jobs = resolved.jobs.iter();
+            let jobs = jobs.filter(|job| severity_of(&job.rules) == Some(severity));
+            let jobs: Vec<CreatedJob> = jobs.map(included).collect();
+            for (error, jobs) in invalid_variables(&jobs, &layers) {
+                let job = &jobs[0].resolved;
+                let at = self.labels(job, &error);
+                let problem = Diagnostic::error(code_of(&error), error.to_string());
+                if reported.insert(error) {
+                    diagnostics.push(Diagnostic {
+                        severity,
+                        span: at.first().map(|(span, _)| *span).or(job.span),
+                        related: at,
+                        ..problem
+                    });
+                }
+            }
         }
         for job in &resolved.jobs {
             let count = job.definition.needs.as_ref().map_or(0, Vec::len);
@@ -81,9 +91,25 @@ impl Pipeline {
     }
 }
 
-/// Returns whether no rule can change or exclude a job.
-fn is_free(job: &ResolvedJob) -> bool {
-    !matches!(job.rules, RulesKeyword::List(_))
+/// Returns how severe an error among the variables of a job with these rules is; `None` when a rule may mend it.
+fn severity_of(rules: &RulesKeyword) -> Option<Severity> {
+    let RulesKeyword::List(rules) = rules else {
+        return Some(Severity::Error);
+    };
+    if rules.iter().any(|rule| !rule.variables.is_empty()) {
+        return None;
+    }
+    let includes = |rule: &Rule| rule.when != Some(When::Never);
+    let is_included = rules.iter().all(includes) && rules.last().is_some_and(is_unconditional);
+    Some(if is_included {
+        Severity::Error
+    } else {
+        Severity::Warning
+    })
+}
+
+fn is_unconditional(rule: &Rule) -> bool {
+    rule.condition.is_none() && rule.changes.is_none() && rule.exists.is_none()
 }
 
 fn included(job: &ResolvedJob) -> CreatedJob {
