@@ -67,7 +67,7 @@ pub enum IncludeRules {
 /// A YAML file with inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputsFile {
-    /// Messages call it so.
+    /// Its name in messages.
     pub name: String,
     /// Its text.
     pub text: String,

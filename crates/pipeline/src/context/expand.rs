@@ -15,10 +15,10 @@ pub enum ExpandError {
     #[error("the variables refer to each other in a cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
     /// A value becomes too long.
-    #[error("the value of the variable {0} has more than 1 MiB")]
+    #[error("the value of the variable {0} is larger than 1 MiB")]
     TooLong(String),
     /// The values become too long in total.
-    #[error("the values of the variables have more than 16 MiB in total")]
+    #[error("the values of the variables are larger than 16 MiB in total")]
     AllTooLong,
 }
 

@@ -57,7 +57,7 @@ pub struct PipelineContext {
     pub git: GitInfo,
     /// The variables from outside the file, levels in any order; within a level, later ones win.
     pub external: Vec<ExternalVariable>,
-    /// The names of variables that do not exist, whatever sets them; only dotenv reports can.
+    /// The names of variables that do not exist, except where the runner or a dotenv report sets them.
     pub unset: BTreeSet<String>,
     /// The maximum number of needs of a job; default 50, as in GitLab.
     pub most_needs: usize,

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 impl JobLayers<'_> {
     /// Replaces the references in a text and in the inserted values; unknown variables become
     /// empty, as in the texts that GitLab expands itself.
-    pub(crate) fn expand(&self, text: &str) -> Result<String, ExpandError> {
+    pub fn expand(&self, text: &str) -> Result<String, ExpandError> {
         if !text.contains(['$', '%']) {
             return Ok(text.to_owned());
         }

@@ -3,7 +3,9 @@
 use crate::error::LocalError;
 use crate::project::gitlab_ci_local::{self, FileOptions, read_environment, read_options};
 use crate::project::pipeline_options::PipelineOptions;
-use crate::project::read_file::{inside, optional, optional_inside, read_text, unreadable};
+use crate::project::read_file::{
+    inside, optional, optional_inside, read_inside, read_text, unreadable,
+};
 use crate::project::situation::{path_of_url, server_of_url};
 use crate::project::variable_files::{HomeFile, VariablesFile};
 use git::RepositoryRefs;
@@ -86,6 +88,14 @@ impl InputReader<'_> {
         self.input
             .unset
             .extend(options.unset_variables.iter().cloned());
+        // A job may have it from the environment of this program all the same, and without the variable its value would
+        // be shown.
+        for secret in &options.secrets {
+            if self.input.unset.remove(&secret.key) {
+                let note = format!("{} stays set: it is a secret of this run", secret.key);
+                self.input.notes.push(note);
+            }
+        }
         let variables = &mut self.input.variables;
         variables.extend(
             options
@@ -174,8 +184,8 @@ impl InputReader<'_> {
         Ok(text.map(|text| InputsFile { name, text }))
     }
 
-    /// Reads a file that options name, or the usual one of the project. Only a name that did not come with the project
-    /// may lead out of it.
+    /// Reads a file that options name, or the usual one of the project, which may be absent. Only a name that did not
+    /// come with the project may lead out of it.
     fn project_file(
         &self,
         file_options: &[FileOptions],
@@ -184,16 +194,18 @@ impl InputReader<'_> {
     ) -> Result<(PathBuf, Option<String>), LocalError> {
         let mut sources = file_options.iter().rev();
         let found = sources.find_map(|it| Some((&it.name, named(it)?)));
-        let is_users = found
-            .as_ref()
-            .is_some_and(|(name, _)| *name != gitlab_ci_local::OPTIONS);
-        let path = found.map_or_else(|| PathBuf::from(usual), |(_, path)| path);
-        let text = if is_users {
-            optional(&self.root.join(&path))?
-        } else {
-            optional_inside(self.root, &path)?
+        let Some((source, path)) = found else {
+            let path = PathBuf::from(usual);
+            let text = optional_inside(self.root, &path)?;
+            return Ok((path, text));
         };
-        Ok((path, text))
+        let read = if source == gitlab_ci_local::OPTIONS {
+            read_inside(self.root, &path)
+        } else {
+            read_text(&self.root.join(&path))
+        };
+        let text = read.map_err(|error| unreadable(&path, error))?;
+        Ok((path, Some(text)))
     }
 
     /// Returns the value, and adds its warnings to the notes.

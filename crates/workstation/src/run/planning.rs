@@ -23,7 +23,7 @@ pub(super) fn plan(
     let mut selection = options.selection.clone();
     if options.ignore_other_projects {
         let outside = &pipeline.read_pipeline().outside;
-        let left_out = other_projects::leave_out(&mut creation, outside)?;
+        let left_out = other_projects::leave_out(&mut creation, &context, outside)?;
         for warning in left_out.warnings {
             options.notices.show(&format!("warning: {warning}"));
         }

@@ -10,15 +10,19 @@ use crate::run::environments::Environments;
 use crate::run::resource_groups;
 use crate::settings::Settings;
 use fail_point::fail_point;
-use process::make_private_dir_all;
-use std::fs::{self, DirBuilder};
+use process::{FileLock, LockKind, make_private_dir_all};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How many runs of a project are kept without a setting.
 const KEPT_PIPELINES: usize = 10;
+
+/// How long another process may keep the number of the last run locked.
+const ID_LOCK: Duration = Duration::from_secs(10);
 
 /// The directory of a project's runs in its state.
 pub(super) const PIPELINES: &str = "pipelines";
@@ -63,6 +67,7 @@ impl ProjectState {
         let pipelines = self.dir.join(PIPELINES);
         make_dir(&pipelines)?;
         let last_file = self.dir.join("last-pipeline");
+        let _lock = self.lock_ids(&last_file)?;
         let last = fs::read_to_string(&last_file)
             .ok()
             .and_then(|text| text.trim().parse().ok());
@@ -91,11 +96,21 @@ impl ProjectState {
     /// Releases the id of a pipeline whose directory is removed, unless a later one is taken.
     pub(crate) fn release_id(&self, id: u64) {
         let last_file = self.dir.join("last-pipeline");
+        let Ok(_lock) = self.lock_ids(&last_file) else {
+            return;
+        };
         let last = fs::read_to_string(&last_file);
         if last.is_ok_and(|last| last.trim() == id.to_string()) {
             // If this fails, the next run leaves out a number.
             let _ = fs::write(&last_file, id.saturating_sub(1).to_string());
         }
+    }
+
+    /// Locks the number of the last pipeline; the directory stands for its file.
+    fn lock_ids(&self, last_file: &Path) -> Result<FileLock, StateError> {
+        let lock = File::open(&self.dir);
+        let lock = lock.and_then(|it| FileLock::within(it, LockKind::Exclusive, ID_LOCK));
+        lock.map_err(io_error("lock", last_file))
     }
 
     /// Locks the directory of an earlier run, and reads its history.

@@ -102,7 +102,7 @@ const OTHERS: [Ignored; 50] = [
     ignored("PREVIEW", "false", "use `runwright show`"),
     ignored("PRIVILEGED", "false", "use --privileged"),
     ignored("PULL_POLICY", "if-not-present", "use --pull-policy"),
-    ignored("QUIET", "false", "use --output"),
+    ignored("QUIET", "false", "use --quiet"),
     ignored(
         "REMOTE_VARIABLES",
         "",
@@ -121,7 +121,7 @@ const OTHERS: [Ignored; 50] = [
     ),
     ignored("STAGE", "", "use --stage"),
     ignored("STATE_DIR", ".gitlab-ci-local", "set RUNWRIGHT_HOME"),
-    ignored("TIMESTAMPS", "false", "use --events"),
+    ignored("TIMESTAMPS", "false", "use `runwright logs --timestamps`"),
     ignored("ULIMIT", "", "use --ulimit"),
     ignored("UMASK", "", "use --umask"),
     ignored("VALIDATE_DEPENDENCY_CHAIN", "false", "use `runwright lint`"),

@@ -49,7 +49,7 @@ pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, Bl
         "--",
     ])?;
     let new = git.read(&["ls-files", "-z", "--others", "--exclude-standard"])?;
-    // Nobody pushes the files of programs that run pipelines locally.
+    // The files of programs that run pipelines locally are not pushed.
     let is_pushed =
         |path: &String| !is_of_local_tool(path) && !path.starts_with(".gitlab-ci-local");
     let changed = names(&differing).chain(names(&new).filter(is_pushed));
@@ -60,10 +60,13 @@ pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, Bl
 /// The directories in which programs that run pipelines locally keep their state.
 const TOOL_DIRECTORIES: [&str; 4] = [".bitrab", ".gitlab-ci-local", ".glci", ".runwright"];
 
+/// The texts of included files, which are committed.
+const VENDORED: &str = ".runwright/vendor/";
+
 /// Returns whether a new file is in the state of a program that runs pipelines locally.
 pub(crate) fn is_of_local_tool(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or_default();
-    TOOL_DIRECTORIES.contains(&first)
+    TOOL_DIRECTORIES.contains(&first) && !path.starts_with(VENDORED)
 }
 
 /// Returns the paths in a listing whose entries end with NUL.

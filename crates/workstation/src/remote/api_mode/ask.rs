@@ -40,8 +40,13 @@ impl ApiMode {
         if options.dialect != Dialect::GitLab {
             return Err(ApiModeError::Dialect);
         }
-        if !input.inputs.is_empty() || input.inputs_file.is_some() {
-            return Err(ApiModeError::Inputs);
+        if !input.inputs.is_empty() {
+            return Err(ApiModeError::Inputs { file: None });
+        }
+        let file = input.inputs_file.as_ref();
+        if let Some(file) = file.filter(|file| !file.text.trim().is_empty()) {
+            let file = Some(file.name.clone());
+            return Err(ApiModeError::Inputs { file });
         }
         Ok(Some(Self {
             has_variables: !input.variables.is_empty(),

@@ -11,8 +11,11 @@ pub enum ApiModeError {
     #[error("only GitLab can read the file in its own way, and no server may be requested")]
     Offline,
     /// There are inputs, which the lint does not accept.
-    #[error("GitLab's lint accepts no inputs")]
-    Inputs,
+    #[error("GitLab's lint accepts no inputs{}", file.as_ref().map_or_else(String::new, |it| format!(", and {it} has some")))]
+    Inputs {
+        /// The file that has them, if it is not the command line.
+        file: Option<String>,
+    },
     /// The pipeline has another dialect.
     #[error("GitLab reads only its own dialect")]
     Dialect,
@@ -48,7 +51,7 @@ impl ApiModeError {
             Self::Offline => {
                 "leave out one of --offline and --prefer-api (also GLCI_PREFER_API)".to_owned()
             }
-            Self::Inputs => "leave out --prefer-api (also GLCI_PREFER_API)".to_owned(),
+            Self::Inputs { .. } => "leave out --prefer-api (also GLCI_PREFER_API)".to_owned(),
             Self::Dialect => {
                 "leave out one of --dialect and --prefer-api (also GLCI_PREFER_API)".to_owned()
             }

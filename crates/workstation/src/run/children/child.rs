@@ -139,7 +139,7 @@ impl ParentPipeline {
         let mut creation = create(&resolved, &context, &**repository);
         let mut selection = Selection::default();
         if pipeline_tree.run.options.ignore_other_projects {
-            let left_out = other_projects::leave_out(&mut creation, &read.outside);
+            let left_out = other_projects::leave_out(&mut creation, &context, &read.outside);
             let left_out = left_out.map_err(|error| Refusal::not_created(error.to_string()))?;
             let warnings = left_out.warnings.iter();
             warnings.for_each(|warning| warn(bridge, warning));
