@@ -145,9 +145,9 @@ fn help_for_file(file: &Path, root: &Path) -> String {
     if file == usual {
         "`runwright init` writes one; --file names another".to_owned()
     } else if root.join(usual).exists() {
-        "without --file the file is .gitlab-ci.yml, which is there".to_owned()
+        "the default pipeline file, .gitlab-ci.yml, exists".to_owned()
     } else {
-        "`runwright init` writes a .gitlab-ci.yml, which needs no --file".to_owned()
+        "`runwright init` writes a .gitlab-ci.yml, the default file".to_owned()
     }
 }
 

@@ -103,13 +103,13 @@ pub(crate) fn explained(
                 text(ContextKind::InvalidValue),
                 text(ContextKind::InvalidArg),
             );
-            let failure = Failure::usage(anyhow!("`{value}` is a word too many"));
+            let failure = Failure::usage(anyhow!("unexpected argument `{value}`"));
             let expected = expected.trim_end_matches("...");
             let expected = expected
                 .strip_prefix('[')
                 .and_then(|it| it.strip_suffix(']'));
             Ok(failure.with_help(match expected {
-                Some(words) => format!("expected are {words}; a name with spaces needs quotes"),
+                Some(words) => format!("expected {words}; a name with spaces needs quotes"),
                 None => "a name with spaces needs quotes".to_owned(),
             }))
         }
@@ -187,10 +187,7 @@ fn no_command_of_option(option: &str, at: usize, words: &[OsString]) -> Failure 
     failure.with_help(if having.is_empty() {
         "`runwright help` lists the commands".to_owned()
     } else {
-        format!(
-            "it belongs to, and follows, a command: {}",
-            having.join(", ")
-        )
+        format!("put it after a command that has it: {}", having.join(", "))
     })
 }
 

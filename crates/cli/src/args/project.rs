@@ -25,7 +25,7 @@ pub(crate) struct ProjectArgs {
     /// Set a masked variable: NAME takes the value from the environment, NAME=@FILE from a file
     #[arg(long, value_name = "NAME[=@FILE]")]
     pub(crate) secret: Vec<String>,
-    /// Remove a variable, whatever sets it
+    /// Remove a variable, except a secret and those of the runner itself
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) unset_variable: Vec<String>,
     /// Set an input of the pipeline; COMPONENT:NAME=VALUE sets one of an included component

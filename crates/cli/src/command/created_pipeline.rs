@@ -1,7 +1,7 @@
 use super::no_pipeline::NoPipeline;
 use super::pipeline_options::{find_project, pipeline_options};
 use super::touched::Touched;
-use crate::args::{ChangedArgs, ProjectArgs, SituationArgs};
+use crate::args::{ChangedArgs, ProjectArgs};
 use crate::failure::Failure;
 use crate::parsed_args::settings;
 use console::{print_diagnostics, print_notes, print_skipped};
@@ -52,8 +52,8 @@ pub(super) struct CreatedPipeline {
     pub(super) pipeline: LocalPipeline,
     pub(super) creation: Creation,
     pub(super) project: LocalProject,
-    /// The situation of the arguments.
-    pub(super) situation: SituationArgs,
+    /// The arguments.
+    pub(super) args: ProjectArgs,
 }
 
 impl CreatedPipeline {
@@ -88,7 +88,7 @@ impl CreatedPipeline {
             pipeline,
             creation,
             project,
-            situation: args.situation.clone(),
+            args: args.clone(),
         };
         Ok(Some((created, warnings)))
     }
@@ -169,11 +169,11 @@ impl CreatedPipeline {
     }
 
     /// Returns what explains why there is no pipeline.
-    pub(super) fn no_pipeline<'a>(&'a self, command: &'a str) -> NoPipeline<'a> {
+    pub(super) fn no_pipeline(&self, command: &str) -> NoPipeline<'_> {
         NoPipeline {
             pipeline: &self.pipeline,
-            situation: &self.situation,
-            command,
+            project: &self.args,
+            command: vec![command.to_owned()],
         }
     }
 }

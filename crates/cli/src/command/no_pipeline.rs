@@ -1,6 +1,7 @@
 //! Why there is no pipeline, and a command that has one.
 
-use crate::args::SituationArgs;
+use super::rerun_command::project_words;
+use crate::args::ProjectArgs;
 use crate::failure::Failure;
 use anyhow::anyhow;
 use console::{Style, error_line, refusal_text, shell_quoted};
@@ -14,34 +15,34 @@ use workstation::{LocalError, LocalPipeline};
 const MOST_NAMES: usize = 10;
 
 /// Explains why a command finds no pipeline or job.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct NoPipeline<'a> {
     pub(super) pipeline: &'a LocalPipeline,
-    /// The situation of the command.
-    pub(super) situation: &'a SituationArgs,
-    /// The command, for the one that is suggested.
-    pub(super) command: &'a str,
+    /// The options of the command.
+    pub(super) project: &'a ProjectArgs,
+    /// The words of the command, without those options.
+    pub(super) command: Vec<String>,
 }
 
 impl NoPipeline<'_> {
     /// Prints on standard error why there is no pipeline.
-    pub(super) fn print(self, refusal: &Refusal) {
+    pub(super) fn print(&self, refusal: &Refusal) {
         error_line(self.text(refusal, Style::of_stderr()).trim_end());
     }
 
     /// Returns why there is no pipeline, with the lines that decided.
-    pub(super) fn text(self, refusal: &Refusal, style: Style) -> String {
+    pub(super) fn text(&self, refusal: &Refusal, style: Style) -> String {
         let is_by_rules = refusal.reason != RefusalReason::SeedError;
         let help = is_by_rules.then(|| {
             let command = self.suggest(|creation| creation.refusal.is_none());
-            command.map(|command| format!("`{command}` has a pipeline"))
+            command.map(|command| format!("`{command}` creates a pipeline"))
         });
         let help = help.flatten();
         refusal_text(refusal, self.pipeline.sources(), help.as_deref(), style)
     }
 
     /// Returns the failure of a command whose plan was refused.
-    pub(super) fn failure(self, error: LocalError) -> Failure {
+    pub(super) fn failure(&self, error: LocalError) -> Failure {
         match &error {
             LocalError::Plan(PlanError::NotCreated(refusal)) => {
                 let text = self.text(refusal, Style::of_stderr());
@@ -63,7 +64,7 @@ impl NoPipeline<'_> {
                 };
                 let mut help = format!("`runwright shell {}` enters it anyway", shell_quoted(name));
                 if let Some(command) = self.suggest(has_job) {
-                    help = format!("`{command}` has it; {help}");
+                    help = format!("`{command}` includes it; {help}");
                 }
                 Failure::from(error).with_help(help)
             }
@@ -74,19 +75,21 @@ impl NoPipeline<'_> {
     /// Returns the command in the first situation whose pipeline is accepted.
     ///
     /// The pipeline is read and created for each, without requests to servers.
-    fn suggest(self, is_accepted: impl Fn(&Creation) -> bool) -> Option<String> {
+    fn suggest(&self, is_accepted: impl Fn(&Creation) -> bool) -> Option<String> {
         let default_branch = &self.pipeline.context().ok()?.project.default_branch;
         let names = names_in_conditions(self.pipeline);
-        let candidates = self.situation.others(default_branch, &names);
+        let candidates = self.project.situation.others(default_branch, &names);
         let found = candidates.into_iter().find(|candidate| {
             let read = self.pipeline.in_situation(candidate.options());
             let read = read.ok().and_then(|checked| checked.into_result().ok());
             let creation = read.and_then(|(pipeline, _)| pipeline.create().ok());
             creation.is_some_and(|creation| is_accepted(&creation))
         });
-        let words = found?.words().into_iter();
-        let words: Vec<String> = words.map(|word| shell_quoted(&word)).collect();
-        Some(format!("runwright {} {}", self.command, words.join(" ")))
+        let situation = found?.words();
+        let options = [situation, project_words(self.project)].concat();
+        let words = self.command.iter().chain(&options);
+        let words: Vec<String> = words.map(|word| shell_quoted(word)).collect();
+        Some(format!("runwright {}", words.join(" ")))
     }
 }
 

@@ -21,7 +21,8 @@ const MAX_SECRET: u64 = 1 << 20;
 /// Finds the project that the arguments name.
 pub(super) fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
     let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
-    let of_gcl = std::env::var_os("GCL_FILE").map(PathBuf::from);
+    let of_gcl = std::env::var_os("GCL_FILE").filter(|file| !file.is_empty());
+    let of_gcl = of_gcl.map(PathBuf::from);
     let file = args.file.as_deref().or(of_gcl.as_deref());
     Ok(LocalProject::find(directory, file)?)
 }

@@ -1,7 +1,8 @@
-use crate::args::{DialectArg, RunArgs};
+use crate::args::{DialectArg, ProjectArgs, RunArgs};
 use crate::executors::AUTO;
 use console::{shell_argument, shell_quoted};
 use pipeline::Plan;
+use pipeline::plan::NeedsMode;
 use std::path::Path;
 
 /// Command lines that run or play one job of a run again, with the same options.
@@ -74,23 +75,63 @@ pub(super) fn shell_words(args: &RunArgs) -> Vec<String> {
     words
 }
 
+/// Returns the words of `runwright run` with the same options, without the situation.
+pub(super) fn words_of_run(args: &RunArgs) -> Vec<String> {
+    let mut words = vec!["run".to_owned()];
+    words.extend(args.job_names());
+    if let Some(stage) = &args.stage {
+        words.extend(["--stage".to_owned(), stage.clone()]);
+    }
+    for job in args.skipped() {
+        words.extend(["--skip".to_owned(), job]);
+    }
+    match args.needs_mode() {
+        NeedsMode::With => {}
+        NeedsMode::Without => words.push("--no-needs".to_owned()),
+        NeedsMode::Only => words.push("--only-needs".to_owned()),
+    }
+    words.extend(place_words(args));
+    words
+}
+
 /// Returns the options that decide which jobs exist and where they run.
 fn for_a_job(args: &RunArgs) -> Vec<String> {
+    let mut words = place_words(args);
+    let project = &args.project;
+    words.extend(project_words(project));
+    words.extend(project.situation.words());
+    words.extend(project.remote.words());
+    if args.ignore_other_projects {
+        words.push("--ignore-other-projects".to_owned());
+    }
+    words
+}
+
+/// Returns the options that decide where jobs run.
+fn place_words(args: &RunArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    if args.executor != AUTO {
+        words.extend(["--executor".to_owned(), args.executor.clone()]);
+    }
+    words.extend(args.docker.words());
+    words.extend(args.isolation.words().into_iter().map(ToOwned::to_owned));
+    if args.login {
+        words.push("--login".to_owned());
+    }
+    words
+}
+
+/// Returns the options of a pipeline file and its variables.
+pub(super) fn project_words(project: &ProjectArgs) -> Vec<String> {
     let mut words = Vec::new();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     let path = |path: &Path| path.display().to_string();
-    let project = &args.project;
     if let Some(directory) = &project.cwd {
         option("-C", path(directory));
     }
     if let Some(file) = &project.file {
         option("-f", path(file));
     }
-    if args.executor != AUTO {
-        option("--executor", args.executor.clone());
-    }
-    words.extend(args.docker.words());
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for pair in &project.variable {
         option("--variable", format!("{}={}", pair.key(), pair.value()));
     }
@@ -114,12 +155,6 @@ fn for_a_job(args: &RunArgs) -> Vec<String> {
     }
     if project.dialect == DialectArg::Bitrab {
         option("--dialect", "bitrab".to_owned());
-    }
-    words.extend(project.situation.words());
-    words.extend(project.remote.words());
-    words.extend(args.isolation.words().into_iter().map(ToOwned::to_owned));
-    if args.login {
-        words.push("--login".to_owned());
     }
     words
 }

@@ -5,6 +5,7 @@ use super::only_failed;
 use super::parallel::allow_mounts;
 use super::pipeline_options::{find_project, pipeline_options};
 use super::project_runs::print_leftovers;
+use super::rerun_command::words_of_run;
 use super::run_options::{check_manual, run_options, touched_jobs};
 use super::stdout::print;
 use crate::args::{Command, DialectArg, RunArgs};
@@ -12,9 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::parsed_args::{ParsedArgs, SettingsScope, read};
 use crate::runtime;
 use anyhow::{Context, anyhow};
-use console::{
-    error_line, print_diagnostics, print_notes, print_skipped, shell_quoted, strip_controls,
-};
+use console::{error_line, print_diagnostics, print_notes, print_skipped, strip_controls};
 use executor_core::job::When;
 use pipeline::Plan;
 use std::fmt::Write;
@@ -110,8 +109,7 @@ pub(super) fn perform(
 
 /// Shows which jobs would run.
 fn preview(args: &RunArgs, pipeline: &LocalPipeline, options: RunOptions) -> Result<Exit, Failure> {
-    let command = run_command(args);
-    let no_pipeline = no_pipeline(args, pipeline, &command);
+    let no_pipeline = no_pipeline(args, pipeline);
     let plan = LocalRun::builder(pipeline).options(options).preview();
     let plan = plan.map_err(|error| no_pipeline.failure(error))?;
     print_notes(pipeline.notes()?);
@@ -123,23 +121,12 @@ fn preview(args: &RunArgs, pipeline: &LocalPipeline, options: RunOptions) -> Res
     Ok(Exit::Success)
 }
 
-/// Returns the command that runs the same jobs.
-pub(super) fn run_command(args: &RunArgs) -> String {
-    let jobs = args.job_names().into_iter();
-    let words = std::iter::once("run".to_owned()).chain(jobs.map(|job| shell_quoted(&job)));
-    words.collect::<Vec<_>>().join(" ")
-}
-
 /// Returns what explains why a run has no pipeline.
-pub(super) fn no_pipeline<'a>(
-    args: &'a RunArgs,
-    pipeline: &'a LocalPipeline,
-    command: &'a str,
-) -> NoPipeline<'a> {
+pub(super) fn no_pipeline<'a>(args: &'a RunArgs, pipeline: &'a LocalPipeline) -> NoPipeline<'a> {
     NoPipeline {
         pipeline,
-        situation: &args.project.situation,
-        command,
+        project: &args.project,
+        command: words_of_run(args),
     }
 }
 

@@ -22,6 +22,11 @@ use workstation::{
 
 /// Returns the options of a run, from arguments and settings.
 pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunOptions, Failure> {
+    let names_jobs = !args.job_names().is_empty() || args.stage.is_some();
+    if args.only_needs && !names_jobs && !args.choose && !args.only_failed {
+        let error = anyhow!("--only-needs requires a job or --stage");
+        return Err(Failure::usage(error).with_help("name the jobs whose needs should run"));
+    }
     let parallel = Parallel::choose(args, project)?;
     let timeout = match &args.timeout {
         Some(text) => Some(parse_duration(text).ok_or_else(|| {

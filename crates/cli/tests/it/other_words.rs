@@ -81,12 +81,12 @@ fn other_words_are_answered_with_the_command() {
     check(
         &["--follow"],
         "there is no option `--follow` before a command",
-        "it belongs to, and follows, a command: `logs`",
+        "put it after a command that has it: `logs`",
     );
     check(
         &["logs", "1", "unit", "tests"],
-        "`tests` is a word too many",
-        "expected are [RUN] JOB; a name with spaces needs quotes",
+        "unexpected argument `tests`",
+        "expected [RUN] JOB; a name with spaces needs quotes",
     );
     let done = project.runwright(&["run", "--foo"]).expect_code(2);
     assert!(!done.stderr.contains("as a value"), "{}", done.stderr);

@@ -104,7 +104,7 @@ fn no_pipeline_is_answered_with_a_situation_that_has_one() {
     4 |     - if: $CI_COMMIT_BRANCH == "dev"
       |           -------------------------- $CI_COMMIT_BRANCH is "main"
       |
-      = help: `runwright run --tag v1.0.0` has a pipeline
+      = help: `runwright run --tag v1.0.0` creates a pipeline
     "#);
     project
         .runwright(&["run", "--tag", "v1.0.0"])

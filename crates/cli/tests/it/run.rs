@@ -443,12 +443,12 @@ fn missing_file_is_answered_with_what_helps() {
     check(&["run"], "`runwright init` writes one");
     check(
         &["lint", "-f", "other.yml"],
-        "`runwright init` writes a .gitlab-ci.yml, which needs no --file",
+        "`runwright init` writes a .gitlab-ci.yml, the default file",
     );
     project.write(".gitlab-ci.yml", "job: {script: [echo]}\n");
     check(
         &["list", "-f", "other.yml"],
-        "without --file the file is .gitlab-ci.yml, which is there",
+        "the default pipeline file, .gitlab-ci.yml, exists",
     );
     project
         .runwright(&["config", "show", "--origin"])

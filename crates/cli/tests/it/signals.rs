@@ -35,7 +35,7 @@ fn ctrl_c_cancels_runs_after_script_and_cleans_up() {
         assert!(printed.contains(line), "{printed}");
     }
     assert!(!printed.to_lowercase().contains("failed"), "{printed}");
-    let last = "it was canceled: runwright resume 1 continues it\n";
+    let last = "canceled; continue with runwright resume 1\n";
     assert!(printed.ends_with(last), "{printed}");
     assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
 }

@@ -1,7 +1,7 @@
 use super::progress::ShellProgress;
 use super::task::ShellTask;
 use super::visitor::ShellVisitor;
-use crate::args::{ShellArgs, SituationArgs};
+use crate::args::{ProjectArgs, ShellArgs};
 use crate::command::executor_choice::{ExecutorChoice, check_executor};
 use crate::command::list::remarks;
 use crate::command::prompt::one_job;
@@ -40,7 +40,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
     };
     let (pipeline, job) = match &args.job {
         Some(job) => (pipeline, job.clone()),
-        None => match choose(project, pipeline)? {
+        None => match choose(&args.project, project, pipeline)? {
             Some(chosen) => chosen,
             None => return Ok(Exit::Interrupted.code()),
         },
@@ -73,6 +73,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
 
 /// Asks which job to enter; `None` when the user leaves.
 fn choose(
+    args: &ProjectArgs,
     project: LocalProject,
     pipeline: LocalPipeline,
 ) -> Result<Option<(LocalPipeline, String)>, Failure> {
@@ -80,7 +81,7 @@ fn choose(
         creation: pipeline.create()?,
         pipeline,
         project,
-        situation: SituationArgs::default(),
+        args: args.clone(),
     };
     let jobs = created.creation.jobs.iter();
     let jobs: Vec<_> = jobs

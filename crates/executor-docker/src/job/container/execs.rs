@@ -15,6 +15,9 @@ use std::time::Duration;
 use tokio::io::AsyncWrite;
 use tokio::time::{Instant, sleep};
 
+/// How much output of a command is kept: the image chooses the program.
+const MOST_OUTPUT: usize = 64 << 10;
+
 /// The time limit for the state of a process, or for a signal.
 const ANSWER: Duration = Duration::from_secs(10);
 /// How long after the end of its output a process may run.
@@ -124,7 +127,7 @@ impl Execs {
         self.output(command, within).await.map(drop)
     }
 
-    /// Runs a command to the end of its output, which is short, as the container's user.
+    /// Runs a command to the end of its output as the container's user. Returns the first [`MOST_OUTPUT`] bytes of it.
     pub(crate) async fn output(
         &self,
         command: Vec<String>,
@@ -138,7 +141,9 @@ impl Execs {
             let mut running = self.start(plan).await?;
             let mut output = Vec::new();
             while let Some(Ok(piece)) = running.output.next().await {
-                output.extend_from_slice(piece.as_ref());
+                let piece = piece.as_ref();
+                let room = MOST_OUTPUT - output.len();
+                output.extend_from_slice(&piece[..piece.len().min(room)]);
             }
             Ok(output)
         };

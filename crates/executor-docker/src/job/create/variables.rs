@@ -1,10 +1,7 @@
 //! The variables of a job in the environment of its container.
 
 use executor_core::BuildDirs;
-use executor_core::variable::{JobVariable, JobVariables};
-
-/// The longest `NAME=value` that Linux passes to a program, with its final NUL.
-const LONGEST_ENTRY: usize = 128 * 1024;
+use executor_core::variable::{JobVariable, JobVariables, MAX_ENVIRONMENT_ENTRY};
 
 /// Returns the variables that an entry point finds in its environment, as `NAME=value`: all of the job, as in GitLab
 /// Runner. A file variable holds the path of its file, which is written later.
@@ -39,7 +36,7 @@ pub(crate) fn environment_of_job(variables: &JobVariables, dirs: &BuildDirs) -> 
     });
     entries
         .map(|variable| format!("{}={}", variable.key, variable.value))
-        .filter(|entry| entry.len() < LONGEST_ENTRY)
+        .filter(|entry| entry.len() < MAX_ENVIRONMENT_ENTRY)
         .collect()
 }
 
@@ -62,7 +59,7 @@ mod tests {
             JobVariable::public("ALL", "$TOKEN $KEY $CI_PROJECT_DIR $NONE"),
             JobVariable::public("CI_PROJECT_DIR", "elsewhere"),
             JobVariable::public("A=B", "x"),
-            JobVariable::public("LONG", "x".repeat(LONGEST_ENTRY)),
+            JobVariable::public("LONG", "x".repeat(MAX_ENVIRONMENT_ENTRY)),
         ]
         .into_iter()
         .collect();

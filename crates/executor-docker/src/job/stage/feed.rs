@@ -15,8 +15,8 @@ const NOT_SET: [&str; 7] = [
 
 /// Returns the text for the standard input of the shell.
 ///
-/// It holds the values of variables, which are so on no command line and in no request that the engine may log. The script is one argument of `eval` with empty standard input, so no command in it
-/// can read the rest of the text. The first line of output is `mark` and the number of the shell's process. The shell
+/// It holds the values of variables, so that none is on a command line. The script is one argument of `eval` with empty
+/// standard input, so no command in it can read the rest of the text. The first line of output is `mark` and the number of the shell's process. The shell
 /// keeps its output open to its end, whatever the script redirects: an earlier end of output is a broken connection.
 pub(crate) fn feed(
     command: &StageCommand,
