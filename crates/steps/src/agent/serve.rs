@@ -66,7 +66,10 @@ pub(crate) async fn serve(options: ServeOptions) -> Result<u8, ServeError> {
     let listener = listener
         .unwrap_or_else(|| Err(io::ErrorKind::NotConnected.into()))
         .map_err(ServeError::system("listen on the socket"))?;
-    let service_options = ServiceOptions::new(&options.directory);
+    let mut service_options = ServiceOptions::new(&options.directory);
+    // A client that returns as late as it may still finds the results: without them, it might run a script again.
+    let keep_finished = &mut service_options.keep_finished;
+    *keep_finished = options.orphan_grace.unwrap_or_default().max(*keep_finished);
     let prune_every = service_options.scan_every;
     let service = Service::start(service_options)?;
     print_error(&format!("{READY}{}", options.socket.display()));

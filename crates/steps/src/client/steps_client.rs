@@ -50,6 +50,15 @@ pub struct StepsClient {
     instance: Arc<Mutex<Option<String>>>,
     /// The library that fulfils host requests, if there is one.
     host: Option<Host>,
+    /// When an ended request is removed from the service.
+    release: Release,
+}
+
+/// When an ended request is removed from the service, with its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Release {
+    AtEnd,
+    ByCaller,
 }
 
 impl StepsClient {
@@ -59,6 +68,17 @@ impl StepsClient {
             link: Arc::new(Link::new(connector, options)),
             instance: Arc::default(),
             host: None,
+            release: Release::AtEnd,
+        }
+    }
+
+    /// Leaves ended requests and their results with the service until [`release`](Self::release), so that the caller can
+    /// record a result before it is removed.
+    #[must_use]
+    pub fn with_kept_results(self) -> Self {
+        Self {
+            release: Release::ByCaller,
+            ..self
         }
     }
 
@@ -249,7 +269,7 @@ impl StepsClient {
         self.instance.lock().clone()
     }
 
-    /// Follows a request to its end, and lets the service remove it.
+    /// Follows a request to its end.
     async fn watch(
         &self,
         id: &RunId,
@@ -275,7 +295,9 @@ impl StepsClient {
             if let Some(reports) = extras.reports {
                 report(&self.link, id, reports).await;
             }
-            self.finish_quietly(id).await;
+            if self.release == Release::AtEnd {
+                self.release(id).await;
+            }
         }
         ended.map_err(|error| match cancellation.cause() {
             Some(cause) if is_lost(&error) => StepsError::Canceled(cause),
@@ -284,7 +306,7 @@ impl StepsClient {
     }
 
     /// Finishes a request. If this fails, the service prunes the request later, so it is not an error.
-    async fn finish_quietly(&self, id: &RunId) {
+    pub async fn release(&self, id: &RunId) {
         let limit = self.link.options().call_timeout;
         match tokio::time::timeout(limit, self.finish(id)).await {
             Ok(Ok(())) => {}

@@ -177,6 +177,7 @@ fn stage_runner(
             prefix: agent.prefix,
             counts: HashMap::new(),
             record: agent.record,
+            ended: None,
             name: container.name().to_owned(),
             end: container.end(),
             shell,
@@ -197,7 +198,8 @@ pub(crate) async fn reach_agent(
         socket: files.agent_directory().map(|run| locate_socket(&run)),
         end: container.end(),
     };
-    let client = StepsClient::new(Arc::new(connector), ClientOptions::default());
+    let client =
+        StepsClient::new(Arc::new(connector), ClientOptions::default()).with_kept_results();
     let found = client.hello(cancellation).await;
     let found = found.map_err(|error| lost(container, error))?;
     Ok((client, ContainerDetails::of(&found)))

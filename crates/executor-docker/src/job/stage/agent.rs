@@ -30,6 +30,9 @@ pub(crate) struct AgentRunner {
     pub(crate) counts: HashMap<BuildStage, u32>,
     /// The record of all requests, including those of an earlier process.
     pub(crate) record: ResumeRecord,
+    /// The last request. The agent keeps its result until the next stage: by then the caller has recorded it, and
+    /// another process does not depend on the agent for it.
+    pub(crate) ended: Option<RunId>,
     /// The container's name.
     pub(crate) name: String,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
@@ -51,7 +54,14 @@ impl AgentRunner {
                 None
             }
         };
+        if let Some(ended) = self.ended.take() {
+            self.client.release(&ended).await;
+        }
+        let cancellation = stage.cancellation.clone();
         let ran = self.run_to_end(&id, begun, stage).await;
+        if ran.is_ok() || cancellation.is_canceled() {
+            self.ended = Some(RunId::new(id.as_str()));
+        }
         self.record.ended(&id, ran.as_ref().ok());
         ran
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use executor_core::{BuildError, CancelCause, Cancellation, FailureReason};
+use executor_core::{BuildError, CancelCause, Cancellation, ExitCode, FailureReason, StageStatus};
 use steps::{ClientOptions, StepsClient, StepsError};
 use tokio::time::timeout;
 
@@ -93,6 +93,24 @@ async fn service_gone_too_long_is_lost() {
             "{error:?}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kept_result_is_there_until_it_is_released() {
+    let served = Served::start();
+    let client = served.client().with_kept_results();
+    let run = served.run("1", "echo x >> started; exit 3");
+    let mut sink = |_, _: &[u8]| {};
+    let never = Cancellation::new();
+    // As after a crash of the first caller, which did not record the result.
+    for _ in 0..2 {
+        let result = client.execute(&run, &mut sink, &never).await.unwrap();
+        assert_eq!(result.status, StageStatus::Exited(ExitCode(3)));
+    }
+    assert_eq!(std::fs::read(served.path("work/started")).unwrap(), b"x\n");
+    client.release(&run.id).await;
+    let error = client.status(Some(&run.id)).await.unwrap_err();
+    assert!(matches!(error, StepsError::Forgotten { .. }), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
