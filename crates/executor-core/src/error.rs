@@ -179,6 +179,16 @@ pub enum BuildError {
         /// The names of those jobs.
         jobs: String,
     },
+    /// The job failed in an earlier process, which recorded this.
+    #[error("{message}")]
+    Recorded {
+        /// GitLab's reason.
+        reason: FailureReason,
+        /// The exit code, when a script decided.
+        exit_code: Option<ExitCode>,
+        /// The problem.
+        message: String,
+    },
     /// The job's downstream pipeline could not be created.
     #[error("{message}")]
     Downstream {
@@ -253,7 +263,7 @@ impl BuildError {
             }
             Self::Canceled(CancelCause::Shutdown) => FailureReason::RunnerInterrupted,
             Self::Canceled(_) => FailureReason::JobCanceled,
-            Self::Downstream { reason, .. } => *reason,
+            Self::Recorded { reason, .. } | Self::Downstream { reason, .. } => *reason,
         }
     }
 
@@ -269,6 +279,7 @@ impl BuildError {
             | Self::Timeout { .. }
             | Self::Canceled(_)
             | Self::MissingDependency { .. }
+            | Self::Recorded { .. }
             | Self::Downstream { .. } => false,
         }
     }
@@ -294,6 +305,7 @@ impl BuildError {
             Self::Script { exit_code } => Some(*exit_code),
             // GitLab Runner uploads reports in a script, which exits with 1 when a report is invalid.
             Self::Report { .. } => Some(ExitCode(1)),
+            Self::Recorded { exit_code, .. } => *exit_code,
             _ => None,
         }
     }

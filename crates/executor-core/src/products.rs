@@ -4,7 +4,8 @@ use crate::variable::JobVariable;
 use serde::{Deserialize, Serialize};
 
 /// The results of a job besides its exit code and log.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JobProducts {
     /// The retained artifacts, including reports.
     pub artifacts: Vec<RetainedArtifact>,

@@ -90,7 +90,10 @@ impl Build<'_> {
         if !self.is_resumed() {
             self.write_header();
         }
-        let mut outcome = self.run_in_environment().await;
+        let mut outcome = match self.recorded_outcome() {
+            Some(outcome) => outcome,
+            None => self.run_in_environment().await,
+        };
         if let Err(error) = self.processes.close().await {
             tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner remain.");
         }
@@ -128,7 +131,7 @@ impl Build<'_> {
         let outcome = self.outcome(result);
         self.finish(&mut *executor, &outcome).await;
         if let Some(note_writer) = &self.note_writer {
-            note_writer.end();
+            note_writer.settle(&outcome);
         }
         self.cleanup(&mut *executor).await;
         self.remove_build(&workspace).await;
@@ -248,7 +251,7 @@ impl Build<'_> {
         }
     }
 
-    fn outcome(&mut self, result: Result<(), BuildError>) -> JobOutcome {
+    pub(crate) fn outcome(&mut self, result: Result<(), BuildError>) -> JobOutcome {
         let outcome = match result {
             Ok(()) => JobOutcome::success(),
             Err(error) => JobOutcome::from_error(error),

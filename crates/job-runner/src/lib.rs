@@ -52,7 +52,9 @@
 //! With [`JobNotes`], the runner keeps a note of a job while its scripts and later stages run in an
 //! environment that outlives this process. Another process with that [`JobNote`] attaches to the
 //! environment, starts its log with the earlier one, and resumes the stages from there; it skips
-//! everything before the scripts. When that is not possible, the log says why and the job starts over.
+//! everything before the scripts. When that is not possible, the log says why, and the job starts over unless a
+//! script of it has ended: then it fails. Before it removes anything of a job, the runner adds the outcome to the note;
+//! the other process takes it over, and runs nothing. The caller removes the note of an ended job.
 
 mod artifacts;
 mod attempts;

@@ -4,6 +4,7 @@ use crate::directories::Parents;
 use crate::early::EarlySources;
 use crate::limit::{Expired, Limit, abort_when_canceled, within};
 use crate::panics::catch_panic;
+use crate::resume::NoteWriter;
 use crate::sources::{Sources, check_in_place};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
@@ -90,8 +91,8 @@ impl Build<'_> {
         let mut options = self.prepare_options(settings)?;
         let provider = &self.context.provider;
         let mut data = self.context.data.clone();
-        if let Some(note_writer) = &self.note_writer {
-            data.push(note_writer.observer());
+        if let Some(observer) = self.note_writer.as_ref().and_then(NoteWriter::observer) {
+            data.push(observer);
         }
         let create = async { provider.create(&data) };
         let mut executor = catch_panic(&*self.log, create).await?;

@@ -1,7 +1,7 @@
 use crate::build::Build;
 use crate::log::{JobLog, LogSettings};
 use crate::options::BuildRunnerOptions;
-use crate::resume::ResumedJob;
+use crate::resume::{JobNote, ResumedJob};
 use crate::runner_processes::RunnerProcesses;
 use async_trait::async_trait;
 use executor_core::{
@@ -52,7 +52,11 @@ impl JobRunner for BuildRunner {
             cancellation,
         } = assignment;
         let mut notes = self.options.resumed.iter();
-        let note = notes.find(|it| it.job == job.id && it.attempt == attempt);
+        // A job that had ended does not run again, even if its attempts are counted anew.
+        let is_current = |it: &JobNote| {
+            it.attempt == attempt || (it.final_state().is_some() && it.attempt > attempt)
+        };
+        let note = notes.find(|it| it.job == job.id && is_current(it));
         let active = context.active.enter(job.id, &context.config);
         observer.started();
         let spool = self.spool_path(job.id, attempt);

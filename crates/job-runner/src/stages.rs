@@ -305,9 +305,10 @@ impl<'b, 'r> Stages<'b, 'r> {
         if let Some(note_writer) = &self.build.note_writer {
             note_writer.expect_request();
         }
+        let stage = command.stage.clone();
         let ran = self.executor.run(command, cancellation).await;
         if let Some(note_writer) = &self.build.note_writer {
-            note_writer.finish_request();
+            note_writer.finish_request(&stage, ran.as_ref().ok());
         }
         ran
     }

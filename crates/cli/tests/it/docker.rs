@@ -92,7 +92,7 @@ pub(crate) fn start(project: &Project, arguments: &[&str]) -> Child {
 }
 
 /// Writes these container settings to the user's settings.
-fn settings(project: &Project, line: &str) {
+pub(crate) fn settings(project: &Project, line: &str) {
     fs::create_dir_all(project.home()).unwrap();
     let text = format!("[docker]\n{line}\n");
     fs::write(project.home().join("config.toml"), text).unwrap();

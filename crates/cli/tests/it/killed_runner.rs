@@ -6,8 +6,10 @@
 )]
 
 use crate::limits::OtherUser;
-use crate::project::{Project, processes_with, wait_until, wait_until_described};
+use crate::project::{Done, Project, processes_with, wait_until, wait_until_described};
+use fail_point::VARIABLE;
 use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -134,6 +136,85 @@ fn killing_runner_and_guardian_leaves_nothing_after_the_next_start() {
         next_start(&project);
         assert_nothing_stays(&project, &marker, &cgroups);
     }
+}
+
+/// The pipeline of a job that writes to `RAN`, a file outside of all jobs, and of a job that needs its products.
+const PRODUCTS: &str = "
+job:
+  script: [echo ran >> RAN, echo V=from-job > v.env, echo made > made]
+  artifacts: {paths: [made], reports: {dotenv: v.env}}
+next: {needs: [job], script: ['echo \"$(cat made) $V.\"']}
+";
+
+/// Runs the pipeline with this fault, which kills the runner, and resumes it.
+fn resume_after(fault: &str, files: &[(&str, &str)]) -> (Done, Project) {
+    let project = Project::with_pipeline("");
+    let ran = project.scratch().join("ran").display().to_string();
+    for (name, text) in files {
+        project.write(name, &text.replace("RAN", &ran));
+    }
+    project.commit();
+    let mut run = project.command(&["run"]);
+    let killed = run.env(VARIABLE, fault).output().unwrap();
+    let signal = killed.status.signal();
+    assert_eq!(signal, Some(9), "{fault}: {:?}", Done::from(killed));
+    (project.runwright(&["resume"]), project)
+}
+
+/// Returns how often the job ran.
+fn times_run(project: &Project) -> usize {
+    let ran = fs::read_to_string(project.scratch().join("ran")).unwrap();
+    ran.lines().count()
+}
+
+#[test]
+fn job_that_had_ended_is_not_run_again() {
+    for fault in [
+        "kill after job_runner::notes::publish",
+        "kill before job_runner::remove::project",
+        "kill after job_runner::remove::project",
+        "kill before job_runner::notes::remove",
+    ] {
+        let (done, project) = resume_after(fault, &[(".gitlab-ci.yml", PRODUCTS)]);
+        assert_eq!(times_run(&project), 1, "{fault}: {}", done.all());
+        done.expect_code(0)
+            .expect_text("next | made from-job.")
+            .expect_text("pipeline 1: success (2 success)");
+        // The journal may have the end of the job already.
+        if fault != "kill before job_runner::notes::remove" {
+            let log = project.runwright(&["logs", "job"]).expect_code(0).stdout;
+            for once in [
+                "succeeded when runwright was killed",
+                "Running with",
+                "Job succeeded",
+            ] {
+                assert_eq!(log.matches(once).count(), 1, "{once:?} of {fault}: {log}");
+            }
+        }
+        assert!(project.leftovers().is_empty(), "{:?}", project.leftovers());
+    }
+}
+
+#[test]
+fn failed_job_that_had_ended_keeps_its_exit_code_until_it_is_retried() {
+    let pipeline = "job: {script: [echo ran >> RAN, exit 3]}";
+    let fault = "kill before job_runner::remove::project";
+    let (done, project) = resume_after(fault, &[(".gitlab-ci.yml", pipeline)]);
+    assert_eq!(times_run(&project), 1, "{}", done.all());
+    done.expect_code(1)
+        .expect_text("failed with exit code 3 when runwright was killed")
+        .expect_text("FAIL job failed in stage test with exit code 3");
+    project.runwright(&["retry"]).expect_code(1);
+    assert_eq!(times_run(&project), 2);
+}
+
+#[test]
+fn job_of_a_child_pipeline_that_had_ended_is_not_run_again() {
+    let parent = "child: {trigger: {include: child.yml, strategy: depend}}\n";
+    let files = [(".gitlab-ci.yml", parent), ("child.yml", PRODUCTS)];
+    let (done, project) = resume_after("kill before job_runner::remove::project", &files);
+    assert_eq!(times_run(&project), 1, "{}", done.all());
+    done.expect_code(0).expect_text("made from-job.");
 }
 
 /// Starts a run, and returns how long it takes until its guardian runs.

@@ -1,9 +1,9 @@
-use super::note::JobNote;
+use super::note::{JobNote, RecordedOutcome};
 use super::notes::JobNotes;
 use crate::log::JobLog;
 use executor_core::ability::{ResumeHandle, ResumeObserver};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildStage, JobId};
+use executor_core::{BuildStage, JobId, JobOutcome, StageResult};
 use parking_lot::{Mutex, MutexGuard};
 use process::Supervisor;
 use std::io;
@@ -26,6 +26,8 @@ struct Shared {
     job: JobId,
     /// The builds directory, when this job must make it survive a crash.
     builds: Option<PathBuf>,
+    /// Whether another process could take over the job's environment.
+    is_resumable: bool,
     state: Mutex<State>,
 }
 
@@ -59,6 +61,7 @@ impl NoteWriter {
         log: Arc<JobLog>,
         note: JobNote,
         builds: Option<PathBuf>,
+        is_resumable: bool,
     ) -> Self {
         Self(Arc::new(Shared {
             notes,
@@ -66,6 +69,7 @@ impl NoteWriter {
             log,
             job: note.job,
             builds,
+            is_resumable,
             state: Mutex::new(State {
                 note,
                 stage: Stage::Before,
@@ -76,10 +80,11 @@ impl NoteWriter {
         }))
     }
 
-    /// Returns the observer to which an executor reports its handle.
-    pub(crate) fn observer(&self) -> ResumeObserver {
+    /// Returns the observer to which an executor reports its handle; `None` if nothing can be resumed.
+    pub(crate) fn observer(&self) -> Option<ResumeObserver> {
         let writer = self.clone();
-        ResumeObserver::new(move |handle| writer.observe(handle))
+        let observer = ResumeObserver::new(move |handle| writer.observe(handle));
+        Some(observer).filter(|_| self.0.is_resumable)
     }
 
     /// Starts to write notes. A process that resumes the job skips the stages before this call.
@@ -105,14 +110,47 @@ impl NoteWriter {
     }
 
     /// Writes a note after a request, regardless of the interval.
-    pub(crate) fn finish_request(&self) {
-        let mut state = self.state();
-        if state.has_handle {
-            self.write(&mut state, true);
+    ///
+    /// The environment keeps the result of the request until this returns.
+    pub(crate) fn finish_request(&self, stage: &BuildStage, result: Option<&StageResult>) {
+        let mut known = self.state();
+        if let Some(result) = result
+            && matches!(stage, BuildStage::Step(_) | BuildStage::StepRun)
+        {
+            known.note.script_exit = Some(result.status.exit_code());
+        }
+        if known.has_handle {
+            self.write(&mut known, true);
         }
     }
 
-    /// Removes the note, before the environment is removed.
+    /// Records the result of the job, before anything of the job is removed.
+    ///
+    /// From then on another process only takes the result over. The note of a job that should run again is removed.
+    pub(crate) fn settle(&self, outcome: &JobOutcome) {
+        let log = &self.0.log;
+        let mut state = self.state();
+        let is_active = state.stage == Stage::Active;
+        let recorded = RecordedOutcome::of(outcome, |text| log.masked(text));
+        let Some(recorded) = recorded.filter(|_| is_active) else {
+            drop(state);
+            return self.end();
+        };
+        state.note.outcome = Some(recorded);
+        self.note_log_end(&mut state.note);
+        let written = self.0.notes.write(&state.note);
+        let was_written = state.written.take().is_some();
+        if let Err(error) = written {
+            self.stop_notes(&mut state, &error);
+        }
+        state.stage = Stage::Over;
+        drop(state);
+        if was_written {
+            self.release();
+        }
+    }
+
+    /// Removes the note: another process cannot resume the job.
     pub(crate) fn end(&self) {
         let mut state = self.state();
         let was_written = state.written.take().is_some();
@@ -145,11 +183,9 @@ impl NoteWriter {
             self.0.log.end_stage();
         }
         // The previous note still matches the previous end of the log.
-        let Some(end) = self.0.log.settled() else {
+        if !self.note_log_end(&mut state.note) {
             return;
-        };
-        state.note.log_bytes = end.bytes;
-        state.note.open = end.open.into_iter().map(Into::into).collect();
+        }
         if state.written.is_none()
             && let Err(error) = self.need()
         {
@@ -161,6 +197,16 @@ impl NoteWriter {
             self.stop_notes(state, &error);
             self.release();
         }
+    }
+
+    /// Notes how much of the log counts; returns `false` while its end may still change.
+    fn note_log_end(&self, note: &mut JobNote) -> bool {
+        let Some(end) = self.0.log.settled() else {
+            return false;
+        };
+        note.log_bytes = end.bytes;
+        note.open = end.open.into_iter().map(Into::into).collect();
+        true
     }
 
     /// Stops writing notes, and warns in the log.

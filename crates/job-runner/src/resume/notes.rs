@@ -16,23 +16,50 @@ pub struct JobNotes(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
+    keeps: Keeps,
     /// The number of jobs that need a builds directory to survive a crash.
     needed: Mutex<HashMap<PathBuf, usize>>,
+}
+
+/// What the notes of a run are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// Another process takes over running jobs, and the results of ended ones.
+    Jobs,
+    /// Another process takes over the results alone.
+    Results,
 }
 
 impl JobNotes {
     /// Returns the notes in a directory, which need not exist.
     pub fn at(directory: PathBuf) -> Self {
+        Self::new(directory, Keeps::Jobs)
+    }
+
+    /// Returns the notes in a directory for jobs that cannot be resumed: only their results are recorded.
+    pub fn of_results(directory: PathBuf) -> Self {
+        Self::new(directory, Keeps::Results)
+    }
+
+    fn new(directory: PathBuf, keeps: Keeps) -> Self {
         Self(Arc::new(Shared {
             directory,
+            keeps,
             needed: Mutex::default(),
         }))
     }
 
-    /// Reads the notes of an earlier process. Unreadable notes are ignored.
+    /// Returns whether jobs can be resumed from these notes.
+    pub(super) fn keep_jobs(&self) -> bool {
+        self.0.keeps == Keeps::Jobs
+    }
+
+    /// Reads the notes of an earlier process, one for each job. Unreadable notes are ignored.
     pub fn read(&self) -> Vec<JobNote> {
         let entries = fs::read_dir(&self.0.directory).into_iter().flatten();
-        let texts = entries.flatten().filter_map(|it| fs::read(it.path()).ok());
+        let paths = entries.flatten().map(|it| it.path());
+        let published = paths.filter(|path| path.extension().is_some_and(|it| it != PARTIAL));
+        let texts = published.filter_map(|path| fs::read(path).ok());
         let notes = texts.filter_map(|text| serde_json::from_slice::<JobNote>(&text).ok());
         notes.collect()
     }
@@ -57,7 +84,7 @@ impl JobNotes {
     pub(super) fn write(&self, note: &JobNote) -> io::Result<()> {
         let text = serde_json::to_vec(note)?;
         let file = self.file(note.job);
-        let partial = file.with_extension("partial");
+        let partial = file.with_extension(PARTIAL);
         let write = || {
             make_private_dir_all(&self.0.directory)?;
             NewFile::write(partial, &text, 0o600)
@@ -66,8 +93,12 @@ impl JobNotes {
         fail_point!("job_runner::notes::publish", new.replace(&file))
     }
 
-    /// Removes the note of a job.
-    pub(super) fn remove(&self, job: JobId) -> io::Result<()> {
+    /// Removes the note of a job, whose result is recorded elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// When a note exists and cannot be removed.
+    pub fn remove(&self, job: JobId) -> io::Result<()> {
         remove_file(&self.file(job))
     }
 
@@ -107,6 +138,9 @@ impl JobNotes {
     }
 }
 
+/// The extension of a note that is being written.
+const PARTIAL: &str = "partial";
+
 fn remove_file(file: &Path) -> io::Result<()> {
     match fail_point!("job_runner::notes::remove", fs::remove_file(file)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -132,6 +166,8 @@ mod tests {
             headed: vec!["step_script".to_owned()],
             slot: Slot::from(JobSlot::default()),
             builds: None,
+            script_exit: None,
+            outcome: None,
         }
     }
 
@@ -146,6 +182,8 @@ mod tests {
         notes.write(&note(8, 3)).expect("written");
         let torn = directory.path().join("notes/job-9.json");
         fs::write(torn, b"{\"job\": 9").expect("written");
+        let unpublished = directory.path().join("notes/job-7.partial");
+        fs::copy(directory.path().join("notes/job-8.json"), unpublished).expect("written");
         let again = JobNotes::at(directory.path().join("notes"));
         let mut found = again.read();
         found.sort_by_key(|it| it.job.0);

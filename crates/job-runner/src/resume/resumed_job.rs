@@ -5,7 +5,7 @@ use crate::prepare::Prepared;
 use crate::sources::Sources;
 use executor_core::ability::ResumeHandle;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, RunContext, Workspace};
+use executor_core::{BuildError, ExitCode, JobOutcome, Retryability, RunContext, Workspace};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,15 +33,15 @@ impl ResumedJob {
 }
 
 impl Build<'_> {
-    /// Returns the writer of the job's note, when notes are kept and another process could resume the job.
+    /// Returns the writer of the job's note, when notes are kept.
     pub(crate) fn note_writer(&self) -> Option<NoteWriter> {
         let notes = self.options.notes.clone()?;
         let log = self.options.spool_dir.as_deref()?;
-        match self.options.sources {
-            Sources::Snapshot(_) | Sources::InPlace(_) | Sources::None => {}
+        let is_resumable = match self.options.sources {
+            Sources::Snapshot(_) | Sources::InPlace(_) | Sources::None => notes.keep_jobs(),
             // The user's repository refers to the worktree.
-            Sources::Worktree(_) | Sources::Git(_) => return None,
-        }
+            Sources::Worktree(_) | Sources::Git(_) => false,
+        };
         let resumed = self.resumed.as_ref();
         let builds = self.context.config.host_builds_dir.clone();
         let own = builds.clone().filter(|_| resumed.is_none());
@@ -55,6 +55,8 @@ impl Build<'_> {
             headed: resumed.map_or_else(Vec::new, |it| it.note.headed.clone()),
             slot: self.context.slot.into(),
             builds,
+            script_exit: resumed.and_then(|it| it.note.script_exit),
+            outcome: None,
         };
         let supervisor = self.processes.supervisor().clone();
         let log = Arc::clone(&self.log);
@@ -64,6 +66,7 @@ impl Build<'_> {
             log,
             note,
             own.map(PathBuf::from),
+            is_resumable,
         ))
     }
 
@@ -72,28 +75,65 @@ impl Build<'_> {
         self.resumed.is_some()
     }
 
+    /// Returns the outcome of a job that had ended in an earlier process: only its clean-up was left, which
+    /// the owner of the environment does.
+    pub(crate) fn recorded_outcome(&mut self) -> Option<JobOutcome> {
+        let recorded = self.resumed.as_ref()?.note.outcome.clone()?;
+        let result = recorded.result();
+        let end = match &result {
+            Ok(()) => "succeeded".to_owned(),
+            Err(error) => match error.exit_code() {
+                Some(code) => format!("failed with exit code {code}"),
+                None => format!("failed ({})", error.failure_reason()),
+            },
+        };
+        self.log.system_line(&format!(
+            "The job had {end} when runwright was killed: it keeps this result and does not \
+             run again"
+        ));
+        self.products = recorded.products;
+        Some(self.outcome(result))
+    }
+
     /// Attaches to the environment that an earlier process left; `None` when that fails and the job starts
-    /// over.
+    /// over. A job whose script has ended never starts over: what the script did outside would happen twice.
     ///
     /// # Errors
     ///
-    /// When the job is stopped.
+    /// When the job is stopped, or can neither continue nor start over.
     pub(crate) async fn resume(
         &mut self,
         settings: &Settings,
     ) -> Option<Result<Prepared, BuildError>> {
-        self.resumed.as_ref()?;
-        let why = match self.reattach(settings).await {
-            Ok(mut prepared) => {
-                if has_files(&prepared.environment.workspace) {
-                    return Some(Ok(prepared));
+        let note = &self.resumed.as_ref()?.note;
+        let script_exit = note.script_exit;
+        let why = if note.handle == ResumeHandle::default() {
+            "its environment is gone".to_owned()
+        } else {
+            match self.reattach(settings).await {
+                Ok(mut prepared) => {
+                    if has_files(&prepared.environment.workspace) {
+                        self.log_ended_script(script_exit);
+                        return Some(Ok(prepared));
+                    }
+                    self.cleanup(&mut *prepared.executor).await;
+                    "its files are gone".to_owned()
                 }
-                self.cleanup(&mut *prepared.executor).await;
-                "its files are gone".to_owned()
+                Err(error) if self.cancellation.is_canceled() => return Some(Err(error)),
+                Err(error) => error.chain(),
             }
-            Err(error) if self.cancellation.is_canceled() => return Some(Err(error)),
-            Err(error) => error.chain(),
         };
+        if let Some(code) = script_exit {
+            return Some(Err(BuildError::System {
+                backend: "runner",
+                message: format!(
+                    "the script had ended with exit code {code} when runwright was killed; it \
+                     does not run again, and the job cannot continue after it: {why}"
+                ),
+                source: None,
+                retry: Retryability::Permanent,
+            }));
+        }
         self.log
             .warning_line(&format!("the job cannot be resumed and starts over: {why}"));
         if let Some(note_writer) = self.note_writer.take() {
@@ -104,6 +144,15 @@ impl Build<'_> {
         }
         self.note_writer = self.note_writer();
         None
+    }
+
+    fn log_ended_script(&self, exit: Option<ExitCode>) {
+        if let Some(code) = exit {
+            self.log.system_line(&format!(
+                "The script had ended with exit code {code} when runwright was killed: it does \
+                 not run again, and the job continues after it"
+            ));
+        }
     }
 }
 

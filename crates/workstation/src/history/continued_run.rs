@@ -6,7 +6,7 @@ use super::run::{Run, logs_of_attempt};
 use super::run_history::{JobHistory, RunHistory};
 use executor_core::job::When;
 use executor_core::variable::JobVariable;
-use executor_core::{JobId, JobProducts};
+use executor_core::{JobId, JobProducts, JobState};
 use job_runner::JobNote;
 use pipeline::create::Creation;
 use pipeline::{Plan, Selection};
@@ -182,18 +182,20 @@ impl ContinuedRun {
         RunProgress { finished, begun }
     }
 
-    /// Returns whether a job that ran when the process died can be resumed.
+    /// Returns whether a job that ran when the process died can be resumed. One that had ended keeps its result,
+    /// as all finished jobs do, unless the user wants to run it again.
     pub(crate) fn can_resume(&self, note: &JobNote, plan: &Plan) -> bool {
         let ran = self.history.all().find(|job| job.id == note.job);
         let now = planned(plan).into_iter().find(|job| job.id == note.job);
         let (Some(ran), Some(now)) = (ran, now) else {
             return false;
         };
-        self.kind == ContinuationKind::Resume
-            && !ran.is_finished()
-            && ran.attempts == note.attempt
-            && ran.name == now.job
-            && !ran.has_changed(now.definition)
+        let is_wanted = match note.final_state() {
+            Some(JobState::Success) => !self.kind.wants_again(&ran.name, Status::Success),
+            Some(_) => !self.kind.wants_again(&ran.name, Status::Failed),
+            None => self.kind == ContinuationKind::Resume && !ran.has_changed(now.definition),
+        };
+        is_wanted && !ran.is_finished() && ran.attempts == note.attempt && ran.name == now.job
     }
 
     /// Returns what changed since the last attempt, a line each.

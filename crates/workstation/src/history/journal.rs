@@ -4,8 +4,8 @@ use super::continuation::ContinuationKind;
 use super::error::RunsError;
 use super::journal_line::Begun;
 use crate::project::read_file::open_file;
-use executor_core::PipelineId;
 use fail_point::fail_point;
+use job_runner::JobNotes;
 use parking_lot::Mutex;
 use pipeline::Plan;
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
@@ -19,14 +19,16 @@ use std::sync::Arc;
 /// The file in a run's directory.
 const FILE: &str = "journal.jsonl";
 
-/// Writes the events of a run to its journal, a line each, before it passes them on.
+/// Writes the events of a run to its journal, a line each, before it passes them on. Once it has the end of a job,
+/// the job's note is removed.
 ///
 /// Lines of logs and stages of jobs are left out. Each line is one unbuffered write, so that it survives this
 /// process. It is not synced to the disk, since a machine that loses power loses the jobs' processes too. On a full
 /// disk the run continues: unwritten lines are tried again with the next event.
 #[derive(Debug)]
 pub struct Journal {
-    pipeline: PipelineId,
+    plan: Arc<Plan>,
+    notes: JobNotes,
     written: Mutex<Written>,
     next: Arc<dyn EventSink>,
 }
@@ -49,8 +51,9 @@ impl Journal {
     /// When the file cannot be written.
     pub fn begin(
         directory: &Path,
-        plan: &Plan,
+        plan: Arc<Plan>,
         continues: Option<&ContinuationKind>,
+        notes: JobNotes,
         next: Arc<dyn EventSink>,
     ) -> Result<Self, RunsError> {
         let path = directory.join(FILE);
@@ -62,13 +65,25 @@ impl Journal {
             waiting: Vec::new(),
             has_failed: false,
         };
-        written.add(&Begun::new(plan, continues));
+        written.add(&Begun::new(&plan, continues));
         fail_point!("workstation::journal::begin", written.write()).map_err(failed)?;
         Ok(Self {
-            pipeline: plan.id(),
+            plan,
+            notes,
             written: Mutex::new(written),
             next,
         })
+    }
+
+    /// Removes the note of a job, if the event is its end.
+    fn forget_note(&self, kind: &EventKind) {
+        if let EventKind::JobFinished { job, .. } = kind
+            && let Some(at) = self.plan.position(job)
+            && let Err(error) = self.notes.remove(self.plan.jobs()[at].id)
+        {
+            // A later run sees in the journal that the job has finished.
+            tracing::debug!(%job, %error, "The note of a finished job is not removed.");
+        }
     }
 
     /// Writes the lines that could not be written before: the end of the run may have freed space.
@@ -167,17 +182,22 @@ impl Written {
 
 impl EventSink for Journal {
     fn event(&self, event: &PipelineEvent) {
-        if is_recorded(&event.kind) && event.pipeline == self.pipeline {
+        if is_recorded(&event.kind) && event.pipeline == self.plan.id() {
             let mut written = self.written.lock();
             written.add(event);
-            if let Err(error) = fail_point!("workstation::journal::append", written.write())
-                && !std::mem::replace(&mut written.has_failed, true)
-            {
-                tracing::warn!(
-                    path = %written.path.display(),
-                    %error,
-                    "The journal cannot be written: if the run is killed, finished jobs run again."
-                );
+            match fail_point!("workstation::journal::append", written.write()) {
+                Ok(()) => {
+                    drop(written);
+                    self.forget_note(&event.kind);
+                }
+                Err(error) if !std::mem::replace(&mut written.has_failed, true) => {
+                    tracing::warn!(
+                        path = %written.path.display(),
+                        %error,
+                        "The journal cannot be written: if the run is killed, finished jobs run again."
+                    );
+                }
+                Err(_) => {}
             }
         }
         self.next.event(event);

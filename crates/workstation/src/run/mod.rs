@@ -36,3 +36,4 @@ pub use run_controls::RunControls;
 
 pub(crate) use reserved_run::RunShared;
 pub(crate) use runner::{RunnerParts, runner_of};
+pub(crate) use start::job_results;

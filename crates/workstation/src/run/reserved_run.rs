@@ -205,16 +205,23 @@ impl ReservedRun {
     }
 
     /// Resumes the jobs that outlived the killed process, as far as `claim` takes over their
-    /// environment. Without this call all of them start again.
+    /// environment. The others start again, unless a script of theirs has ended: these fail.
     pub fn resume_jobs(&mut self, mut claim: impl FnMut(&ResumeHandle) -> bool) {
         if let Start::Continued(continued) = &mut self.start {
-            let resumable = std::mem::take(&mut continued.resumable).into_iter();
-            continued.resumed = resumable.filter(|note| claim(&note.handle)).collect();
+            for note in std::mem::take(&mut continued.resumable) {
+                if claim(&note.handle) {
+                    continued.resumed.push(note);
+                } else if note.has_ended_script() {
+                    continued.resumed.push(note.without_environment());
+                }
+            }
         }
     }
 
     /// Returns the run with an executor for its jobs.
-    pub fn executor(self, executor: impl Into<RunExecutor>) -> LocalRun {
+    pub fn executor(mut self, executor: impl Into<RunExecutor>) -> LocalRun {
+        // An executor that resumes nothing called it for no job.
+        self.resume_jobs(|_| false);
         LocalRun::new(self, executor.into())
     }
 

@@ -60,9 +60,11 @@ impl<'r> RunningPipeline<'r> {
             }
             Start::Session(_) => {}
         }
-        let forgotten = reserved.running_jobs().retain(resumed);
+        let notes = reserved.running_jobs();
+        let forgotten = notes.retain(resumed);
         forgotten.map_err(RunsError::io("remove", directory.join("running")))?;
-        let journal = Journal::begin(directory, &reserved.plan, kind, Arc::clone(&events))?;
+        let plan = Arc::clone(&reserved.plan);
+        let journal = Journal::begin(directory, plan, kind, notes, Arc::clone(&events))?;
         let builds = reserved.supervisor().temp_dir(directory, "builds-")?;
         let continued = reserved.start.continued();
         let pipeline_tree = PipelineTree::new(

@@ -34,7 +34,7 @@ pub(super) struct ContinuedStart {
     pub(super) notes: Vec<String>,
     /// Jobs that may still run, since they outlive the process that started them.
     pub(super) resumable: Vec<JobNote>,
-    /// Those of them that this run resumes.
+    /// The jobs that this run resumes, and those that had ended, whose results it takes over.
     pub(super) resumed: Vec<JobNote>,
     /// Directories that those need, to be removed at the end.
     pub(super) leftovers: Vec<PathBuf>,
@@ -74,15 +74,16 @@ impl ContinuedStart {
             earlier.find_unfinished(&downstream, project.root(), directory.id, &kind);
         }
         earlier.check(directory.id, plan)?;
-        let mut resumable = running_jobs(directory).read();
-        resumable.retain(|note| earlier.can_resume(note, plan));
+        let mut notes = running_jobs(directory).read();
+        notes.retain(|note| earlier.can_resume(note, plan));
+        let (resumed, resumable) = notes.into_iter().partition(|it| it.final_state().is_some());
         Ok(Self {
             attempt: earlier.next_attempt(&directory.path),
             notes: earlier.changes(plan),
             run: earlier,
             downstream: Arc::new(downstream),
             resumable,
-            resumed: Vec::new(),
+            resumed,
             leftovers,
         })
     }
@@ -90,5 +91,13 @@ impl ContinuedStart {
 
 /// Returns the records of the jobs of a run that are running.
 pub(super) fn running_jobs(directory: &PipelineDir) -> JobNotes {
-    JobNotes::at(directory.path.join("running"))
+    JobNotes::at(directory.path.join(RUNNING))
 }
+
+/// Returns the records of the results of a child pipeline's jobs, which are never resumed.
+pub(crate) fn job_results(directory: &PipelineDir) -> JobNotes {
+    JobNotes::of_results(directory.path.join(RUNNING))
+}
+
+/// The directory of the records in that of a run.
+const RUNNING: &str = "running";

@@ -63,8 +63,7 @@ impl Survey {
                             // the runner, the transport, the daemon and the container, and look for leftovers.
                             "executor_docker::",
                             "job_runner::staging::send",
-                            // Only jobs in containers are recorded for a resume, and receive their sources early.
-                            "job_runner::notes::",
+                            // Only jobs in containers are resumed, and receive their sources early.
                             "job_runner::early::",
                             "workstation::supervision::remove_left",
                             // The client of an agent in a container, and the agent itself, a separate program that is

@@ -49,6 +49,9 @@ const WARNED_ABOUT: &[&str] = &[
     "executor_shell::stage_files::remove",
     "job_runner::finalise::remove_files",
     "job_runner::layer::remove",
+    // If the run is killed, the job runs again.
+    "job_runner::notes::publish",
+    "job_runner::notes::write",
     "job_runner::remove::project",
     "job_runner::remove::temp",
     "job_runner::worktree::forget",
@@ -107,6 +110,8 @@ const COMPENSATED: &[&str] = &[
     "executor_shell::stage_files::remove_script",
     // So does the end of the run.
     "job_runner::remove::parent",
+    // The journal has the end of the job.
+    "job_runner::notes::remove",
     // Processes are found by their markers; in the middle of a run the failure is reported there.
     "process::cgroup::create",
     // Without it, a kill for lack of memory is not reported as such.

@@ -1,10 +1,12 @@
 use super::control::Control;
 use super::parent_pipeline::{CreatedPipeline, LocalDownstream, ParentPipeline};
 use super::refusal::Refusal;
-use crate::history::{JobHistory, Journal, RunRecord, forget_reported, products};
+use crate::history::{
+    ContinuedRun, JobHistory, Journal, RunRecord, RunsError, forget_reported, products,
+};
 use crate::project::local_project::LocalProject;
 use crate::run::caches;
-use crate::run::{RunnerParts, runner_of};
+use crate::run::{RunnerParts, job_results, runner_of};
 use pipeline::{Plan, Selection};
 use scheduler::EventSink;
 use scheduler::event::ParentJob;
@@ -50,10 +52,19 @@ impl ParentPipeline {
         let attempt = earlier
             .as_ref()
             .map_or(1, |it| it.next_attempt(&directory.path));
+        let notes = job_results(&directory);
+        let mut resumed = notes.read();
+        resumed.retain(|note| {
+            let is_resumed = |it: &ContinuedRun| it.can_resume(note, &plan);
+            note.final_state().is_some() && earlier.as_ref().is_some_and(is_resumed)
+        });
+        let plan = Arc::new(plan);
         let journal = recorded
             .and_then(|()| {
-                let events = Arc::clone(&tree.events);
-                Journal::begin(&directory.path, &plan, kind, events)
+                let forgotten = notes.retain(&resumed);
+                forgotten.map_err(RunsError::io("remove", directory.path.join("running")))?;
+                let (plan, events) = (Arc::clone(&plan), Arc::clone(&tree.events));
+                Journal::begin(&directory.path, plan, kind, notes.clone(), events)
             })
             .map_err(|error| Refusal::failure(&error))?;
         let runner = runner_of(&RunnerParts {
@@ -65,13 +76,12 @@ impl ParentPipeline {
             state: &state,
             above: &above,
             caches,
-            notes: None,
-            resumed: Vec::new(),
+            notes: Some(notes),
+            resumed,
         });
         let kept = state.kept_files().of_run(&directory.path);
         let left = |job: &JobHistory| products(&plan, &kept, job);
         let progress = earlier.map(|earlier| earlier.progress(left));
-        let plan = Arc::new(plan);
         run.logs.add(directory.path.clone(), attempt, &plan);
         let controls = Controls::default();
         run.options.controls.add(&plan, &controls);
