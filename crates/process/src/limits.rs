@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 /// The limit on open files that this process was started with, once it is raised.
 static OPEN_FILES: OnceLock<Rlimit> = OnceLock::new();
@@ -27,6 +27,15 @@ pub fn raise_open_file_limit() -> Option<u64> {
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => raised.current,
         Err(_) => limit.current,
+    }
+}
+
+/// Gives a process, which this crate did not start, the limit on open files that this one was started with.
+pub fn restore_open_file_limit(id: u32) {
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
+    if let (Some(pid), Some(limit)) = (pid, open_files()) {
+        // It may have ended by itself.
+        let _ = prlimit(Some(pid), Resource::Nofile, limit);
     }
 }
 

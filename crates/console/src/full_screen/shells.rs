@@ -13,7 +13,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
-use workstation::JobTerminal;
+use workstation::{JobTerminal, restore_open_file_limit};
 
 /// How often the end of a program that has the terminal is checked.
 const POLL: Duration = Duration::from_millis(30);
@@ -106,11 +106,13 @@ fn run_shell_command(shared: &Shared, run: &RunHandle, id: &JobId) -> io::Result
               what `process` starts has neither"
 )]
 fn start_shell_command(run: &RunHandle, id: &JobId) -> io::Result<Child> {
-    Command::new(std::env::current_exe()?)
+    let child = Command::new(std::env::current_exe()?)
         .args(&run.shells().words)
         .arg(&*id.job)
         .stderr(Stdio::piped())
-        .spawn()
+        .spawn()?;
+    restore_open_file_limit(child.id());
+    Ok(child)
 }
 
 /// Waits for a program, and ends it when the run is canceled; returns whether it succeeded.
