@@ -17,7 +17,7 @@ pub use settings::{OwnProject, RemoteSettings, TEMPLATES};
 use self::errors::failed;
 use self::finder::Finder;
 use crate::Library;
-use executor_core::HumanDuration;
+use executor_core::{HumanDuration, chain};
 use parking_lot::Mutex;
 use pipeline::include::{
     FileHome, IncludeError, IncludeFailure, IncludeRequest, IncludeSource, IncludedFile,
@@ -92,7 +92,7 @@ impl RemoteIncludes {
             (done, start.elapsed())
         });
         let (done, took) = waited.map_err(|error| {
-            let reason = format!("cannot wait for included files: {error}");
+            let reason = format!("cannot wait for included files: {}", chain(&error));
             failed(IncludeFailure::Unreadable, reason, None)
         })?;
         let mut left = self.left.lock();
