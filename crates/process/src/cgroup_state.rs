@@ -21,9 +21,6 @@ const SETTINGS: [(&str, &str); 4] = [
     ("cgroup.max.descendants", "max"),
 ];
 
-/// The file that says whether processes live in a cgroup.
-const EVENTS: &str = "cgroup.events";
-
 /// The files of a cgroup whose owners and modes control access to it.
 const GUARDED: [&str; 9] = [
     "",
@@ -37,12 +34,13 @@ const GUARDED: [&str; 9] = [
     "cgroup.max.descendants",
 ];
 
-/// A cgroup's directory, and its state when it was opened.
+/// A cgroup's directory, the file that is read for each process, and the access to it when it was opened.
 ///
-/// The files in it are opened when they are read: open ones would use up the limit of a run with many jobs.
+/// Other files are opened when they are read: open ones would use up the limit of a run with many jobs.
 #[derive(Debug)]
 pub(crate) struct CgroupState {
     directory: File,
+    events: File,
     access: Access,
 }
 
@@ -54,6 +52,7 @@ impl CgroupState {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let directory = File::open(path)?;
         Ok(Self {
+            events: open(&directory, "cgroup.events")?,
             access: access(&directory)?,
             directory,
         })
@@ -66,8 +65,7 @@ impl CgroupState {
 
     /// Returns whether a process lives in the cgroup or below.
     pub(crate) fn is_populated(&self) -> io::Result<bool> {
-        let events = self.read(EVENTS)?;
-        Ok(number(&events, "populated") != Some(0))
+        read_number(&self.events, "populated").map(|number| number != Some(0))
     }
 
     /// Returns whether the cgroup is unchanged since its creation, except for `below` cgroups in it.
@@ -75,7 +73,7 @@ impl CgroupState {
     /// A job can reach its own cgroup, and may have created cgroups or changed settings in it. These are
     /// compared instead of watched: ending an `inotify` takes the kernel as long as a whole small run.
     pub(crate) fn is_like_new(&self, below: usize) -> io::Result<bool> {
-        let events = self.read(EVENTS)?;
+        let events = read(&self.events)?;
         let is_zero = |name| number(&events, name) == Some(0);
         let links = OWN_LINKS + below as u64;
         if !is_zero("populated")
@@ -86,17 +84,17 @@ impl CgroupState {
             return Ok(false);
         }
         for (name, value) in SETTINGS {
-            if self.read(name)?.trim_end() != value {
+            if read(&open(&self.directory, name)?)?.trim_end() != value {
                 return Ok(false);
             }
         }
         Ok(true)
     }
+}
 
-    fn read(&self, name: &str) -> io::Result<String> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        read(&openat(&self.directory, name, flags, Mode::empty())?.into())
-    }
+fn open(directory: &File, name: &str) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    Ok(openat(directory, name, flags, Mode::empty())?.into())
 }
 
 /// Reads owner and mode of the guarded files.

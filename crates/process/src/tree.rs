@@ -37,10 +37,11 @@ pub(crate) struct Tree {
     run: Arc<Shared>,
     /// The prefix of the markers: `<run>.<tree>.`.
     prefix: String,
-    /// Whether the tree was created with a cgroup.
-    has_group: bool,
-    /// `None` once another tree has the cgroup.
+    number: u64,
+    /// The cgroup, created for the first process. `None` again once another tree has it.
     group: Mutex<Option<JobCgroup>>,
+    /// Set before a process starts outside of the cgroup.
+    is_outside: AtomicBool,
     next: AtomicU64,
     closed: AtomicBool,
     /// Set before the first kill of the whole tree.
@@ -49,13 +50,13 @@ pub(crate) struct Tree {
 
 impl ProcessTree {
     pub(crate) fn new(run: Arc<Shared>, number: u64) -> Self {
-        let group = run.job_group(number);
         let prefix = format!("{}.{number}.", run.id());
         let shared = Tree {
             run,
             prefix,
-            has_group: group.is_some(),
-            group: Mutex::new(group),
+            number,
+            group: Mutex::default(),
+            is_outside: AtomicBool::new(false),
             next: AtomicU64::new(1),
             closed: AtomicBool::new(false),
             killed: AtomicBool::new(false),
@@ -149,7 +150,8 @@ impl ProcessTree {
                     source: Some(source),
                 })?;
         }
-        if self.shared.needs_marker() {
+        let has_started = self.shared.next.load(Ordering::Relaxed) > 1;
+        if has_started && self.shared.needs_marker() {
             let tree = Arc::clone(&self.shared);
             blocking(move || sweep(Sought::MarkerPrefix(&tree.prefix), None)).await?;
         }
@@ -199,8 +201,8 @@ impl Tree {
 
     /// Returns whether processes of this tree may be outside its cgroup, or it has none.
     fn needs_marker(&self) -> bool {
-        let all_in_groups = self.has_group && self.run.uses_cgroups();
-        !all_in_groups && !self.trusts_groups()
+        let all_inside = self.run.uses_cgroups() && !self.is_outside.load(Ordering::SeqCst);
+        !all_inside && !self.trusts_groups()
     }
 
     /// Returns a leaf for the next process; `None` where processes are found by their marker.
@@ -209,15 +211,21 @@ impl Tree {
     /// that relies on them would miss a single process outside.
     pub(crate) fn leaf(&self) -> Result<Option<Leaf>, ProcessError> {
         let mut group = self.group();
+        // Under the lock, so that no tree gets a cgroup after it was closed.
+        self.refuse_if_closed()?;
+        if group.is_none() {
+            *group = self.run.job_group(self.number);
+        }
         let Some(group) = group.as_mut().filter(|_| self.run.uses_cgroups()) else {
-            // A closed tree may have no cgroup, but never starts processes.
+            // A run that was closed just now has no cgroups.
             self.refuse_if_closed()?;
+            self.is_outside.store(true, Ordering::SeqCst);
             return Ok(None);
         };
         match group.lend() {
             Ok(leaf) => Ok(Some(leaf)),
             Err(error) => {
-                // The cgroup of a closed tree is gone, which does not concern others.
+                // The cgroup of a closed run is gone.
                 self.refuse_if_closed()?;
                 self.run.give_up_cgroups(&error);
                 Ok(None)

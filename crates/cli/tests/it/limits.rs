@@ -147,6 +147,6 @@ two: {stage: two, script: [echo never]}
     let user = OtherUser::new(&project, 0);
     let done = user.run(&project, &[], &["run", "--executor", "shell"]);
     let done = done.expect_code(3);
-    let done = done.expect_text("ERROR: Job failed (system failure): ");
+    let done = done.expect_text("runner_system_failure");
     done.expect_text("raise it with `ulimit -n`, or run fewer jobs at once");
 }
