@@ -129,12 +129,7 @@ impl Console {
 
     /// Appends to `out` what an event shows.
     fn show(&self, state: &mut State, event: &PipelineEvent, out: &mut Vec<u8>) {
-        // A flood of lines should not ask for the time.
-        let piece = self.run().piece(event);
-        if let Some((job, piece)) = piece {
-            return self.piece(state, job, piece, out);
-        }
-        let change = self.run().apply(event, Instant::now());
+        let change = self.run().apply(event, Instant::now);
         match change {
             Change::Started => {
                 *state = State::default();
@@ -142,6 +137,7 @@ impl Console {
             }
             Change::ChildStarted => self.widen_names(state),
             Change::Status { job, status } => self.status(state, job, status, out),
+            Change::Log { job, piece } => return self.piece(state, job, piece, out),
             Change::Stage { job, entry } => {
                 if let Some(log) = state.logs.get_mut(&job) {
                     log.stage(entry, out);
@@ -150,7 +146,7 @@ impl Console {
             }
             Change::Finished { job, outcome } => self.finished(state, job, &outcome, out),
             Change::Done => {}
-            Change::Log { .. } | Change::None => return,
+            Change::None => return,
         }
         if self.is_live() {
             self.writer.footer_changed();

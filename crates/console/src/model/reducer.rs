@@ -31,46 +31,28 @@ pub(crate) enum Change<'e> {
 }
 
 impl RunModel {
-    /// Changes the model by an event.
-    pub(crate) fn apply<'e>(&mut self, event: &'e PipelineEvent, now: Instant) -> Change<'e> {
-        let change = self.reduce(event, now);
+    /// Changes the model by an event. A piece of a line does not ask for the time: lines come in floods.
+    pub(crate) fn apply<'e>(
+        &mut self,
+        event: &'e PipelineEvent,
+        now: impl Fn() -> Instant,
+    ) -> Change<'e> {
+        let change = self.reduce(event, &now);
         if !matches!(change, Change::Log { .. } | Change::Stage { .. }) {
             let is_settled = self.is_settled();
-            self.settled = is_settled.then(|| self.settled.unwrap_or(now));
+            self.settled = is_settled.then(|| self.settled.unwrap_or_else(now));
         }
         change
     }
 
-    /// Returns the piece of a line that an event has, with its job. Nothing else changes for such an event.
-    pub(crate) fn piece<'e>(&mut self, event: &'e PipelineEvent) -> Option<(usize, Piece<'e>)> {
-        let EventKind::JobLog {
-            job,
-            stream,
-            line,
-            cont,
-            open,
-            level,
-        } = &event.kind
-        else {
-            return None;
-        };
-        let piece = Piece {
-            source: source_of(*stream, *level),
-            text: line,
-            continues: *cont,
-            open: *open,
-        };
-        Some((self.find(event.pipeline, job)?, piece))
-    }
-
-    fn reduce<'e>(&mut self, event: &'e PipelineEvent, now: Instant) -> Change<'e> {
+    fn reduce<'e>(&mut self, event: &'e PipelineEvent, now: &impl Fn() -> Instant) -> Change<'e> {
         let pipeline = event.pipeline;
         match &event.kind {
             EventKind::PipelineStarted { graph, parent, .. } => match parent {
                 None => {
                     *self = Self {
                         first_pipeline: Some(pipeline),
-                        started: Some(now),
+                        started: Some(now()),
                         forecast: self.forecast.take(),
                         ..Self::default()
                     };
@@ -89,11 +71,8 @@ impl RunModel {
                 Change::Done
             }
             EventKind::PipelineDone { .. } | EventKind::StageStart { .. } => Change::None,
-            EventKind::JobLog { .. } => match self.piece(event) {
-                Some((job, piece)) => Change::Log { job, piece },
-                None => Change::None,
-            },
             EventKind::JobStatus { job, .. }
+            | EventKind::JobLog { job, .. }
             | EventKind::JobStage { job, .. }
             | EventKind::JobFinished { job, .. } => match self.find(pipeline, job) {
                 Some(at) => self.reduce_job(at, &event.kind, now),
@@ -102,17 +81,38 @@ impl RunModel {
         }
     }
 
-    fn reduce_job<'e>(&mut self, job: usize, event: &'e EventKind, now: Instant) -> Change<'e> {
+    fn reduce_job<'e>(
+        &mut self,
+        job: usize,
+        event: &'e EventKind,
+        now: &impl Fn() -> Instant,
+    ) -> Change<'e> {
         match event {
             EventKind::JobStatus {
                 status, attempt, ..
             } => {
-                self.set_status(job, *status, *attempt, now);
+                self.set_status(job, *status, *attempt, now());
                 Change::Status {
                     job,
                     status: *status,
                 }
             }
+            EventKind::JobLog {
+                stream,
+                line,
+                cont,
+                open,
+                level,
+                ..
+            } => Change::Log {
+                job,
+                piece: Piece {
+                    source: source_of(*stream, *level),
+                    text: line,
+                    continues: *cont,
+                    open: *open,
+                },
+            },
             EventKind::JobStage {
                 name,
                 state,

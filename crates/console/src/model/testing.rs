@@ -50,7 +50,7 @@ pub(crate) fn status(job: &str, status: Status, attempt: u32) -> EventKind {
 /// Returns a run of pipeline 1 with these jobs.
 pub(crate) fn start(graph: Vec<JobNode>, now: Instant) -> RunModel {
     let mut run = RunModel::default();
-    run.apply(&event(1, started(graph, None)), now);
+    run.apply(&event(1, started(graph, None)), || now);
     run
 }
 
@@ -67,20 +67,17 @@ pub(crate) fn start_child(
         job: job.into(),
         project: None,
     };
-    run.apply(
-        &event(pipeline, started(graph, Some(parent))),
-        Instant::now(),
-    );
+    run.apply(&event(pipeline, started(graph, Some(parent))), Instant::now);
 }
 
 /// Sets the status of a job of pipeline 1.
 pub(crate) fn set_status(run: &mut RunModel, job: &str, to: Status, now: Instant) {
-    run.apply(&event(1, status(job, to, 1)), now);
+    run.apply(&event(1, status(job, to, 1)), || now);
 }
 
 /// Sets the status of a job, and returns what changed.
 pub(crate) fn apply(run: &mut RunModel, pipeline: u64, job: &str, to: Status) -> Change<'static> {
-    match run.apply(&event(pipeline, status(job, to, 1)), Instant::now()) {
+    match run.apply(&event(pipeline, status(job, to, 1)), Instant::now) {
         Change::Status { job, status } => Change::Status { job, status },
         _ => Change::None,
     }

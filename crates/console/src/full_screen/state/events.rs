@@ -9,7 +9,7 @@ impl ScreenState {
     /// Applies an event to the run and to the logs of its jobs.
     pub(in crate::full_screen) fn event(&mut self, event: &PipelineEvent, now: Instant) {
         self.is_stale = true;
-        match self.run.apply(event, now) {
+        match self.run.apply(event, || now) {
             Change::Started => {
                 let run = std::mem::take(&mut self.run);
                 let head = std::mem::take(&mut self.head);
