@@ -120,7 +120,10 @@ fn contradicting_options_are_refused_before_any_request() {
     assert!(matches!(refused(&project, &offline), ApiModeError::Offline));
     let mut inputs = options(&project);
     inputs.inputs.insert("env".to_owned(), json!("prod"));
-    assert!(matches!(refused(&project, &inputs), ApiModeError::Inputs { .. }));
+    assert!(matches!(
+        refused(&project, &inputs),
+        ApiModeError::Inputs { .. }
+    ));
     let mut dialect = options(&project);
     dialect.dialect = Dialect::Bitrab;
     assert!(matches!(refused(&project, &dialect), ApiModeError::Dialect));

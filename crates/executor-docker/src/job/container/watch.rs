@@ -253,6 +253,20 @@ fn end_of(state: &ContainerState) -> Option<ContainerEnd> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn paused_container_has_not_ended() {
+        let state = |running, paused| ContainerState {
+            running: Some(running),
+            paused: Some(paused),
+            exit_code: Some(3),
+            ..ContainerState::default()
+        };
+        assert!(end_of(&state(true, true)).is_none());
+        assert!(end_of(&state(false, true)).is_none());
+        let ended = end_of(&state(false, false));
+        assert!(matches!(ended, Some(ContainerEnd::Ended { code: 3, .. })));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_silent_engine_has_one_deadline() {
         let begun = Instant::now();

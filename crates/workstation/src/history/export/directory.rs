@@ -13,7 +13,7 @@ pub(super) fn write(
     cancellation: &Cancellation,
 ) -> Result<(), ExportError> {
     let tree = export.artifacts.tree_of(export.artifact)?;
-    if let Some(entry) = tree.entries().iter().find(|it| is_in_git(&it.path)) {
+    if let Some(entry) = tree.entries().iter().rfind(|it| is_in_git(&it.path)) {
         return Err(ExportError::GitDirectory {
             path: entry.path.clone(),
         });
