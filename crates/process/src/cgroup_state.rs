@@ -68,17 +68,19 @@ impl CgroupState {
         read_number(&self.events, "populated").map(|number| number != Some(0))
     }
 
+    /// Returns whether the cgroup has no process and only `below` cgroups in it.
+    pub(crate) fn is_empty(&self, below: usize) -> io::Result<bool> {
+        let links = OWN_LINKS + below as u64;
+        Ok(!self.is_populated()? && self.directory.metadata()?.nlink() == links)
+    }
+
     /// Returns whether the cgroup is unchanged since its creation, except for `below` cgroups in it.
     ///
     /// A job can reach its own cgroup, and may have created cgroups or changed settings in it. These are
     /// compared instead of watched: ending an `inotify` takes the kernel as long as a whole small run.
     pub(crate) fn is_like_new(&self, below: usize) -> io::Result<bool> {
-        let events = read(&self.events)?;
-        let is_zero = |name| number(&events, name) == Some(0);
-        let links = OWN_LINKS + below as u64;
-        if !is_zero("populated")
-            || !is_zero("frozen")
-            || self.directory.metadata()?.nlink() != links
+        if !self.is_empty(below)?
+            || read_number(&self.events, "frozen")? != Some(0)
             || access(&self.directory)? != self.access
         {
             return Ok(false);

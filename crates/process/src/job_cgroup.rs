@@ -12,8 +12,8 @@ use crate::leaf::Leaf;
 /// The cgroup of a job, with a leaf for each of its processes.
 ///
 /// Creating and removing these cgroups is about a tenth of the cost of a small job, so a job that leaves its
-/// own [like new](Self::is_like_new) passes it on to a later job of the run. Only the kernel's counters of CPU
-/// time continue.
+/// own [empty](Self::is_empty) passes it on to a later job of the run, which uses it if it is
+/// [like new](Self::is_like_new). Only the kernel's counters of CPU time continue.
 #[derive(Debug)]
 pub(crate) struct JobCgroup {
     group: Group,
@@ -79,7 +79,15 @@ impl JobCgroup {
         self.spare.clear();
     }
 
-    /// Returns whether another job can use the cgroup: this job left nothing in it.
+    /// Returns whether this job left no process and no cgroup in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        let is_empty = |state: &CgroupState, below| state.is_empty(below).unwrap_or(false);
+        self.lent == 0
+            && is_empty(&self.state, self.spare.len())
+            && self.spare.iter().all(Leaf::is_empty)
+    }
+
+    /// Returns whether another job can use the cgroup: this job left nothing in it and changed none of its settings.
     pub(crate) fn is_like_new(&self) -> bool {
         self.lent == 0
             && self.state.is_like_new(self.spare.len()).unwrap_or(false)

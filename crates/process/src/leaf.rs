@@ -49,6 +49,11 @@ impl Leaf {
         !self.killed.load(Ordering::Relaxed)
     }
 
+    /// Returns whether no process and no cgroup is in it, and it can be used again.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_reusable() && self.state.is_empty(0).unwrap_or(false)
+    }
+
     /// Returns whether it is unchanged since its creation, and so fit for another job.
     pub(crate) fn is_like_new(&self) -> bool {
         self.is_reusable() && self.state.is_like_new(0).unwrap_or(false)

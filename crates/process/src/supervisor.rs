@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     id: String,
     environment: Environment,
     group: Option<Group>,
-    /// The unchanged cgroups of closed trees.
+    /// The empty cgroups of closed trees. The next tree uses them if they are unchanged.
     spare_groups: Mutex<Vec<JobCgroup>>,
     /// False once the kernel has refused to start a child in a cgroup.
     cgroups: AtomicBool,

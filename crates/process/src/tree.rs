@@ -246,9 +246,10 @@ impl Tree {
     fn pass_on_group(&self) -> bool {
         let mut group = self.group();
         let unharmed = !self.killed.load(Ordering::SeqCst) && !self.needs_marker();
-        let like_new = group.take_if(|group| unharmed && group.is_like_new());
-        let passed_on = like_new.is_some();
-        self.run.spare_groups().extend(like_new);
+        // The next tree checks its settings.
+        let empty = group.take_if(|group| unharmed && group.is_empty());
+        let passed_on = empty.is_some();
+        self.run.spare_groups().extend(empty);
         passed_on
     }
 

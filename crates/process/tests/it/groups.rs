@@ -23,9 +23,9 @@ async fn check_spoiled(supervisor: &Supervisor, run_group: &Path, spoil: impl As
     let group = job_group(&tree, run_group).await;
     spoil(&group).await;
     tree.close().await.unwrap();
-    assert!(!group.exists(), "{}", group.display());
     let next = supervisor.tree();
     assert_ne!(job_group(&next, run_group).await, group);
+    assert!(!group.exists(), "{}", group.display());
     tree.close().await.unwrap();
     next.kill();
     next.close().await.unwrap();
