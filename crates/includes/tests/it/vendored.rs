@@ -196,9 +196,12 @@ fn check_finds_differences() {
 }
 
 #[test]
-fn check_without_a_lock_file_fails() {
+fn check_without_a_lock_file_fails_if_there_are_questions() {
     let top = tempfile::tempdir().unwrap();
-    let error = Vendored::check(top.path(), None, None).unwrap_err();
+    for none in [None, Some(&[][..])] {
+        assert!(Vendored::check(top.path(), none, None).unwrap().is_clean());
+    }
+    let error = Vendored::check(top.path(), Some(&[tags()]), None).unwrap_err();
     assert_eq!(error.to_string(), ".runwright.lock: it does not exist");
     assert_eq!(error.help.as_deref(), Some("`runwright vendor` writes it"));
 }

