@@ -10,6 +10,10 @@ use std::collections::{HashMap, HashSet};
 impl JobLayers<'_> {
     /// Replaces the references in a text and in the inserted values; unknown variables become
     /// empty, as in the texts that GitLab expands itself.
+    ///
+    /// # Errors
+    ///
+    /// When the variables refer to each other in a cycle, or the text becomes too long.
     pub fn expand(&self, text: &str) -> Result<String, ExpandError> {
         if !text.contains(['$', '%']) {
             return Ok(text.to_owned());
