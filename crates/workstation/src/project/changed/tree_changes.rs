@@ -1,6 +1,6 @@
 use super::raw_diff;
 use crate::project::repository::{
-    BlockingGit, BlockingGitError, is_of_local_tool, merge_base, verified,
+    BlockingGit, BlockingGitError, NEW_FILES, is_of_local_tool, merge_base, verified,
 };
 use git::{GitDir, RepositoryRefs, toplevel};
 use std::collections::BTreeSet;
@@ -139,9 +139,6 @@ fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
     }
     Ok(found.into_iter().collect())
 }
-
-/// Lists the files that are neither tracked nor ignored.
-const NEW_FILES: [&str; 4] = ["ls-files", "-z", "--others", "--exclude-standard"];
 
 /// Returns a diff that enters no submodule: git there would start the filters of the submodule's configuration.
 fn diff<'s>(sides: &[&'s str]) -> Vec<&'s str> {

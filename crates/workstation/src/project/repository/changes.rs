@@ -48,7 +48,7 @@ pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, Bl
         commit,
         "--",
     ])?;
-    let new = git.read(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+    let new = git.read(&NEW_FILES)?;
     // The files of programs that run pipelines locally are not pushed.
     let is_pushed =
         |path: &String| !is_of_local_tool(path) && !path.starts_with(".gitlab-ci-local");
@@ -56,6 +56,9 @@ pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, Bl
     let changed: BTreeSet<String> = changed.collect();
     Ok(changed.into_iter().collect())
 }
+
+/// Lists the files that are neither tracked nor ignored.
+pub(crate) const NEW_FILES: [&str; 4] = ["ls-files", "-z", "--others", "--exclude-standard"];
 
 /// The directories in which programs that run pipelines locally keep their state.
 const TOOL_DIRECTORIES: [&str; 4] = [".bitrab", ".gitlab-ci-local", ".glci", ".runwright"];
