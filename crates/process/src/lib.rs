@@ -56,9 +56,8 @@
 //!
 //! Without cgroups the runner becomes a subreaper, and finds processes by group, by ancestry, by the
 //! variable `RUNWRIGHT_PROCESS_MARKER` and by a limit that they inherit; [`Containment::NoCgroup`] describes what that
-//! misses. Such a runner
-//! must start all its processes through this crate: a child with a process group of its own that this crate
-//! does not await counts as a job's leftover, unless [`adopt_orphans`] announces orphans of other programs.
+//! misses. Such a runner must start all its processes through this crate: a child with a process group of its own that
+//! this crate does not await counts as a job's leftover, unless [`adopt_orphans`] announces orphans of other programs.
 //!
 //! Neither method of starting copies the runner's page tables, so the cost does not grow with the runner's
 //! memory; see `benches/spawn.rs`.
