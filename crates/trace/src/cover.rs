@@ -26,7 +26,7 @@ impl Source<'_> {
     }
 }
 
-fn distance(from: u64, to: u64) -> usize {
+pub(crate) fn distance(from: u64, to: u64) -> usize {
     usize::try_from(to - from).expect("the text at hand fits into memory")
 }
 
@@ -59,13 +59,6 @@ impl Cover {
         range.start = range.start.max(self.written);
         if !range.is_empty() {
             self.pending.push(range);
-        }
-    }
-
-    /// Masks the last `length` bytes before `end`.
-    pub(crate) fn hide_before(&mut self, end: u64, length: u32) {
-        if length > 0 {
-            self.hide(end - u64::from(length)..end);
         }
     }
 

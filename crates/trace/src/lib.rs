@@ -34,6 +34,7 @@
 
 mod automaton;
 mod branches;
+mod controls;
 mod cover;
 mod limit;
 mod lines;
@@ -51,6 +52,7 @@ mod stamp;
 mod unstamp;
 mod variants;
 
+pub use controls::Controls;
 pub use limit::{Admitted, Limiter, OutputLimit};
 pub use lines::{Line, LineSplitter, MAX_LINE};
 pub use masker::Masker;

@@ -1,10 +1,12 @@
 //! Masks one stream in one pass.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::automaton::ROOT;
-use crate::cover::{Cover, Source};
+use crate::automaton::{Found, ROOT};
+use crate::controls::Controls;
+use crate::cover::{Cover, Source, distance};
 use crate::rules::MaskSet;
 
 /// The largest number of pending regions before they are written, so that memory does not grow with the input.
@@ -14,6 +16,9 @@ const PENDING_REGIONS: usize = 64;
 ///
 /// The output does not depend on how the stream is split. A byte of any occurrence of any secret is never written;
 /// overlapping occurrences become one `[MASKED]`.
+///
+/// Control characters and sequences inside an occurrence, such as colours, do not hide it, and are masked with it:
+/// [`Controls`] says which they are.
 ///
 /// Only the longest suffix of the text that can still become a secret is held back: a prompt without a newline
 /// appears at once unless its last bytes start a secret. So a silent stream needs no flush.
@@ -33,8 +38,11 @@ const PENDING_REGIONS: usize = 64;
 /// ```
 pub struct Masker {
     set: MaskSet,
-    literal: u32,
-    parameter: u32,
+    /// The patterns in all bytes.
+    bytes: View,
+    /// The patterns in the text as a terminal shows it, while it differs from the bytes.
+    shown: Option<Shown>,
+    controls: Controls,
     /// The start of the token that is being masked.
     token_run: Option<u64>,
     /// The start of the parameter value that is being masked.
@@ -45,13 +53,29 @@ pub struct Masker {
     cover: Cover,
 }
 
+/// The states of the automata.
+#[derive(Clone, Copy, Default)]
+struct View {
+    literal: u32,
+    parameter: u32,
+}
+
+/// The text without what a terminal does not show.
+#[derive(Default)]
+struct Shown {
+    view: View,
+    /// Where hidden bytes are among the bytes that `view` represents, ascending and separate.
+    gaps: Vec<Range<u64>>,
+}
+
 impl Masker {
     /// Returns a masker at the start of a stream.
     pub fn new(set: MaskSet) -> Self {
         Self {
             set,
-            literal: ROOT,
-            parameter: ROOT,
+            bytes: View::default(),
+            shown: None,
+            controls: Controls::default(),
             token_run: None,
             value_run: None,
             position: 0,
@@ -76,7 +100,7 @@ impl Masker {
         let set = self.set.clone();
         self.scan(&set, input, buffer);
         let end = self.position + input.len() as u64;
-        let settled = input.len().checked_sub(self.hold(&set));
+        let settled = input.len().checked_sub(self.hold(&set, end));
         let text = if let Some(settled) = settled
             && buffer.is_empty()
             && self.cover.skip(self.position, settled)
@@ -94,15 +118,20 @@ impl Masker {
     fn scan(&mut self, set: &MaskSet, input: &[u8], out: &mut Vec<u8>) {
         let mut at = 0;
         let mut next_look = 0;
+        let mut control = Controls::next(input, 0);
         while at < input.len() {
             if let Some(start) = self.prefix_start(set, at)
                 && start >= next_look
             {
-                let candidate = set.prefilter().candidate(input, start);
+                if control < at {
+                    control = Controls::next(input, at);
+                }
+                // A pattern that continues after control characters starts before the first of them.
+                let candidate = set.prefilter().candidate(&input[..control], start);
                 next_look = candidate + set.prefilter().stride();
                 if candidate > at {
-                    self.literal = ROOT;
-                    self.parameter = ROOT;
+                    self.bytes = View::default();
+                    self.controls = Controls::default();
                     at = candidate;
                     continue;
                 }
@@ -135,7 +164,10 @@ impl Masker {
 
     /// Returns whether another masker could continue the stream: no secret has started.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.carry.is_empty() && self.token_run.is_none() && self.value_run.is_none()
+        self.carry.is_empty()
+            && self.controls.is_text()
+            && self.token_run.is_none()
+            && self.value_run.is_none()
     }
 
     /// Masks another secret from here on, also where its start is held back.
@@ -150,53 +182,103 @@ impl Masker {
     ///
     /// Held text is checked again. A token or parameter value that is being masked is masked to its end.
     pub fn adopt(&mut self, set: MaskSet) {
+        let mut shown = self.shown.take();
         if !Arc::ptr_eq(set.parameters(), self.set.parameters()) {
-            self.parameter = ROOT;
-        }
-        let mut end = self.position - self.carry.len() as u64;
-        self.literal = ROOT;
-        for byte in &self.carry {
-            end += 1;
-            self.literal = set.literals().step(self.literal, *byte);
-            if let Some(found) = set.literals().found(self.literal) {
-                self.cover.hide_before(end, found.secret);
+            self.bytes.parameter = ROOT;
+            if let Some(shown) = &mut shown {
+                shown.view.parameter = ROOT;
             }
         }
+        let start = self.position - self.carry.len() as u64;
+        let carry = std::mem::take(&mut self.carry);
+        self.bytes.literal = ROOT;
+        for (end, byte) in (start + 1..).zip(&carry) {
+            let found = self.bytes.step_literal(&set, *byte);
+            self.hide_found(found, end, None);
+        }
+        if let Some(mut shown) = shown {
+            let from = shown.start(&self.set, self.position);
+            shown.view.literal = ROOT;
+            for (end, byte) in (start + 1..).zip(&carry) {
+                if end > from && !shown.gaps.iter().any(|gap| gap.contains(&(end - 1))) {
+                    let found = shown.view.step_literal(&set, *byte);
+                    self.hide_found(found, end, Some(&shown));
+                }
+            }
+            self.shown = shown.pruned(&set, self.position);
+        }
+        self.carry = carry;
         self.set = set;
     }
 
     /// Returns the start of the longest live prefix of a pattern, if the input from there on can be skipped.
     #[inline]
     fn prefix_start(&self, set: &MaskSet, at: usize) -> Option<usize> {
-        if self.token_run.is_some() || self.value_run.is_some() {
+        let busy = self.token_run.is_some() || self.value_run.is_some() || self.shown.is_some();
+        if busy || !self.controls.is_text() {
             return None;
         }
-        at.checked_sub(self.depth(set))
-    }
-
-    #[inline]
-    fn depth(&self, set: &MaskSet) -> usize {
-        let literal = set.literals().depth(self.literal);
-        literal.max(set.parameters().depth(self.parameter)) as usize
+        at.checked_sub(self.bytes.depth(set) as usize)
     }
 
     #[inline]
     fn step(&mut self, set: &MaskSet, byte: u8, position: u64) {
         let end = position + 1;
-        self.literal = set.literals().step(self.literal, byte);
-        self.parameter = set
-            .parameters()
-            .step(self.parameter, byte.to_ascii_lowercase());
-        self.continue_runs(byte, end);
-        if let Some(found) = set.literals().found(self.literal) {
-            self.cover.hide_before(end, found.secret);
-            if found.marker {
-                self.token_run.get_or_insert(end);
-            }
+        let hidden = self.controls.hides(byte);
+        if hidden || self.shown.is_some() {
+            self.step_shown(set, byte, end, hidden);
         }
+        if !hidden {
+            self.continue_runs(byte, end);
+        }
+        let found = self.bytes.step_literal(set, byte);
+        self.hide_found(found, end, None);
         // Only a marker can be found among the parameters.
-        if set.parameters().found(self.parameter).is_some() {
+        if self.bytes.step_parameter(set, byte) {
             self.value_run.get_or_insert(end);
+        }
+    }
+
+    /// Follows the text that a terminal shows from the first hidden byte inside a possible pattern on.
+    #[inline(never)]
+    fn step_shown(&mut self, set: &MaskSet, byte: u8, end: u64, hidden: bool) {
+        let mut shown = self.shown.take().unwrap_or_default();
+        if hidden && self.controls.begins() && shown.gaps.is_empty() {
+            shown.view = self.bytes;
+        }
+        if !hidden {
+            let found = shown.view.step_literal(set, byte);
+            self.hide_found(found, end, Some(&shown));
+            if shown.view.step_parameter(set, byte) {
+                self.value_run.get_or_insert(end);
+            }
+        } else if self.controls.separates() {
+            self.token_run = None;
+            self.value_run = None;
+            return;
+        } else {
+            match shown.gaps.last_mut() {
+                Some(gap) if gap.end == end - 1 => gap.end = end,
+                _ => shown.gaps.push(end - 1..end),
+            }
+            // The token or value goes on after the gap, which itself is not a part of it.
+            self.token_run = self.token_run.map(|_| end);
+            self.value_run = self.value_run.map(|_| end);
+        }
+        self.shown = shown.pruned(set, end);
+    }
+
+    /// Masks the secret that ends at `end`, and what follows a marker that ends there.
+    #[inline]
+    fn hide_found(&mut self, found: Option<Found>, end: u64, shown: Option<&Shown>) {
+        let Some(found) = found else { return };
+        let length = u64::from(found.secret);
+        if length > 0 {
+            let start = shown.map_or(end - length, |shown| shown.before(end, length));
+            self.cover.hide(start..end);
+        }
+        if found.marker {
+            self.token_run.get_or_insert(end);
         }
     }
 
@@ -224,26 +306,86 @@ impl Masker {
             base: self.position,
             input,
         };
-        let settled = end - self.hold(set) as u64;
+        let settled = end - self.hold(set, end) as u64;
         self.cover.write(settled, &source, out);
     }
 
-    fn hold(&self, set: &MaskSet) -> usize {
-        set.literals().hold(self.literal) as usize
+    /// Returns how many of the bytes before `end` can still become a secret.
+    fn hold(&self, set: &MaskSet, end: u64) -> usize {
+        let length = |view: &View| u64::from(set.literals().hold(view.literal));
+        let shown = self.shown.as_ref();
+        let start = shown.map_or(end, |shown| shown.before(end, length(&shown.view)));
+        distance(start.min(end - length(&self.bytes)), end)
     }
 
-    /// Skips to the end of the input and keeps the text that the automaton's state represents.
+    /// Skips to the end of the input and keeps the text that the automaton's states represent.
     fn keep(&mut self, set: &MaskSet, input: &[u8]) {
         self.position += input.len() as u64;
-        let depth = set.literals().depth(self.literal) as usize;
-        if let Some(start) = input.len().checked_sub(depth) {
+        let depth = u64::from(set.literals().depth(self.bytes.literal));
+        let shown = self.shown.as_ref();
+        let start = shown.map_or(self.position, |shown| shown.start(set, self.position));
+        let length = distance(start.min(self.position - depth), self.position);
+        if let Some(start) = input.len().checked_sub(length) {
             self.carry.clear();
             self.carry.extend_from_slice(&input[start..]);
         } else {
             self.carry.extend_from_slice(input);
-            let surplus = self.carry.len() - depth;
+            let surplus = self.carry.len() - length;
             self.carry.drain(..surplus);
         }
+    }
+}
+
+impl View {
+    #[inline]
+    fn step_literal(&mut self, set: &MaskSet, byte: u8) -> Option<Found> {
+        self.literal = set.literals().step(self.literal, byte);
+        set.literals().found(self.literal)
+    }
+
+    /// Returns whether a marker ends with this byte.
+    #[inline]
+    fn step_parameter(&mut self, set: &MaskSet, byte: u8) -> bool {
+        let byte = byte.to_ascii_lowercase();
+        self.parameter = set.parameters().step(self.parameter, byte);
+        set.parameters().found(self.parameter).is_some()
+    }
+
+    /// Returns the length of the text that the states represent.
+    #[inline]
+    fn depth(self, set: &MaskSet) -> u32 {
+        let literal = set.literals().depth(self.literal);
+        literal.max(set.parameters().depth(self.parameter))
+    }
+}
+
+impl Shown {
+    /// Returns the position from which on `length` shown bytes precede `end`.
+    fn before(&self, end: u64, length: u64) -> u64 {
+        let (mut start, mut left) = (end, length);
+        let gaps = self.gaps.iter().rev();
+        for gap in gaps.skip_while(|gap| gap.end > end) {
+            let between = start - gap.end;
+            if left <= between {
+                break;
+            }
+            left -= between;
+            start = gap.start;
+        }
+        start - left
+    }
+
+    /// Returns the start of the text before `end` that the states represent.
+    fn start(&self, set: &MaskSet, end: u64) -> u64 {
+        self.before(end, u64::from(self.view.depth(set)))
+    }
+
+    /// Returns `None` if the text that the states represent has no gaps any more: it is like the bytes then.
+    fn pruned(mut self, set: &MaskSet, end: u64) -> Option<Self> {
+        let start = self.start(set, end);
+        let gone = self.gaps.partition_point(|gap| gap.end <= start);
+        self.gaps.drain(..gone);
+        (!self.gaps.is_empty()).then_some(self)
     }
 }
 

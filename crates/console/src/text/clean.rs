@@ -1,8 +1,8 @@
 //! Makes foreign text safe to show.
 
 use std::borrow::Cow;
-use std::iter::Peekable;
-use std::str::CharIndices;
+
+use trace::Controls;
 
 /// Longer runs of colour codes are forgotten at the end of a line.
 const LONGEST_COLOURS: usize = 128;
@@ -73,74 +73,43 @@ pub(crate) fn is_plain(text: &str) -> bool {
 }
 
 fn clean(text: &str, out: &mut String, mut colours: Option<&mut String>) {
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\x1b' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => {
-                let end = skip_sequence(c, text, &mut chars);
-                let sequence = &text[at..end];
-                if let Some(active) = &mut colours
-                    && is_colour(sequence)
-                {
-                    out.push_str(sequence);
-                    remember(active, sequence);
-                }
+    let mut controls = Controls::default();
+    let (mut shown, mut sequence) = (0, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        let separates = controls.separates();
+        if controls.hides(byte) {
+            push_shown(&text[shown..at], out);
+            shown = at + 1;
+            if byte == b'\x1b' {
+                sequence = at;
             }
-            '\t' => out.push(c),
-            c if c.is_control() || is_direction(c) => {}
-            c => out.push(c),
+            if let Some(active) = &mut colours
+                && controls.is_text()
+                && is_colour(&text[sequence..=at])
+            {
+                out.push_str(&text[sequence..=at]);
+                remember(active, &text[sequence..=at]);
+            }
+        } else if separates {
+            out.push(char::REPLACEMENT_CHARACTER);
         }
     }
+    push_shown(&text[shown..], out);
+}
+
+/// Adds text without control sequences, with a sign in place of what still acts on a terminal.
+fn push_shown(text: &str, out: &mut String) {
+    out.extend(text.chars().map(|c| match c {
+        '\t' => c,
+        '\r' | '\n' => ' ',
+        c if c.is_control() || is_direction(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    }));
 }
 
 /// Returns whether the character changes the order in which a whole line is shown.
 pub fn is_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Skips what follows the beginning of a control sequence, and returns where it ends.
-fn skip_sequence(first: char, text: &str, chars: &mut Peekable<CharIndices<'_>>) -> usize {
-    let kind = match first {
-        '\x1b' => match chars.next() {
-            Some((_, '[')) => Kind::Control,
-            Some((_, ']' | 'P' | 'X' | '^' | '_')) => Kind::Text,
-            // A few sequences have one more character in front of their last.
-            Some((_, ' '..='/')) => {
-                chars.next();
-                Kind::Short
-            }
-            _ => Kind::Short,
-        },
-        '\u{9b}' => Kind::Control,
-        _ => Kind::Text,
-    };
-    match kind {
-        Kind::Short => {}
-        Kind::Control => {
-            while let Some((_, c)) = chars.next_if(|(_, c)| (' '..='~').contains(c)) {
-                if ('@'..='~').contains(&c) {
-                    break;
-                }
-            }
-        }
-        Kind::Text => {
-            while let Some((_, c)) = chars.next() {
-                let ends = matches!(c, '\x07' | '\u{9c}')
-                    || (c == '\x1b' && chars.next_if(|(_, c)| *c == '\\').is_some());
-                if ends {
-                    break;
-                }
-            }
-        }
-    }
-    chars.peek().map_or(text.len(), |(at, _)| *at)
-}
-
-enum Kind {
-    Short,
-    Control,
-    /// It ends with a string terminator.
-    Text,
 }
 
 fn is_colour(sequence: &str) -> bool {
@@ -177,12 +146,16 @@ mod tests {
         check("\x1b_apc\x1b\\ \x1b^pm\x1b\\ \x1bXsos\x1b\\", "  ");
         check("\x1b[2J\x1b[1;1Htop\x1b[?1049h\x1b[?25l", "top");
         check("\x1bcreset \x1b(0lines \x1b#8", "reset lines ");
-        check("\u{9b}2Jeight \u{9d}0;title\u{9c}bits", "eight bits");
+        // Nothing but ASCII is taken away, so the text around it is not joined.
+        check("\u{9b}2Jeight \u{9d}bits", "\u{fffd}2Jeight \u{fffd}bits");
         check(
             "bell\x07 back\x08 form\x0c vt\x0b nul\0",
             "bell back form vt nul",
         );
-        check("file\u{202e}fdp.exe", "filefdp.exe");
+        check("file\u{202e}fdp.exe", "file\u{fffd}fdp.exe");
+        check("two\rstates", "two states");
+        let image = format!("a\x1b]1337;{}\x07b", "x".repeat(5000));
+        check(&image, "a\u{fffd}b");
         check("tab\there", "tab\there");
         check("broken \x1b[", "broken ");
         check("broken \x1b", "broken ");
