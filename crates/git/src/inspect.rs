@@ -1,5 +1,5 @@
 use crate::refs::{self, HeadRef};
-use crate::{Git, GitDir, GitError, without_credentials};
+use crate::{Git, GitDir, GitError, loose_commit, without_credentials};
 use process::{NeverStop, ProcessTree};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,8 +41,6 @@ pub struct Commit {
     pub author_name: String,
     /// The author's address.
     pub author_email: String,
-    /// When it was written, in ISO 8601.
-    pub author_date: String,
     /// When it was committed, in ISO 8601.
     pub committer_date: String,
     /// The whole message.
@@ -84,12 +82,12 @@ pub enum RepositoryError {
     },
 }
 
-/// Hash, parents, author, dates, decorations and message, each on a line of its own but the last.
-const FORMAT: &str = "--format=%H%n%P%n%an%n%ae%n%aI%n%cI%n%D%n%B";
+/// Hash, parents, author, date, decorations and message, each on a line of its own but the last.
+const FORMAT: &str = "--format=%H%n%P%n%an%n%ae%n%cI%n%D%n%B";
 
 /// Describes the repository around `directory`.
 ///
-/// It starts git once, for the commit, and reads the rest from files: this runs before every pipeline.
+/// It starts git at most once, for a commit that is packed, and reads the rest from files: this runs before every pipeline.
 ///
 /// # Errors
 ///
@@ -108,17 +106,21 @@ pub async fn inspect(
         return Err(RepositoryError::None { directory });
     };
     let config = fs::read_to_string(git_dir.common.join("config")).unwrap_or_default();
-    let (branch, has_commit) = match refs::head(&git_dir) {
+    let (branch, object, has_commit) = match refs::head(&git_dir) {
         Some(HeadRef::Ref(name)) => {
+            let object = refs::resolve(&git_dir, &name);
             // Only git can read refs in a format other than files.
-            let found = refs::resolve(&git_dir, &name).is_some() || config.contains("refstorage");
-            (name.strip_prefix("refs/heads/").map(str::to_owned), found)
+            let has_commit = object.is_some() || config.contains("refstorage");
+            let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
+            (branch, object, has_commit)
         }
-        Some(HeadRef::Commit(_)) | None => (None, true),
+        Some(HeadRef::Commit(_)) | None => (None, None, true),
     };
     let mut decorations = String::new();
-    let mut commit = None;
-    if has_commit {
+    // The tags of a commit that is not a branch are found by git.
+    let object = object.filter(|_| branch.is_some());
+    let mut commit = object.and_then(|sha| loose_commit::read(&git_dir, &sha));
+    if has_commit && commit.is_none() {
         let (read, decorated) = read_commit(&git_dir, processes, branch.is_none()).await?;
         commit = Some(read);
         decorations = decorated;
@@ -188,7 +190,7 @@ async fn read_commit(
         source,
     })?;
     let text = String::from_utf8_lossy(&output);
-    let mut lines = text.splitn(8, '\n');
+    let mut lines = text.splitn(7, '\n');
     let mut next = || lines.next().unwrap_or_default().to_owned();
     let sha = next();
     let parent = next()
@@ -197,15 +199,13 @@ async fn read_commit(
         .filter(|sha| !sha.is_empty())
         .map(str::to_owned);
     let (author_name, author_email) = (next(), next());
-    let (author_date, committer_date) = (next(), next());
-    let decorations = next();
+    let (committer_date, decorations) = (next(), next());
     let message = next().trim_end_matches('\n').to_owned();
     let commit = Commit {
         sha,
         parent,
         author_name,
         author_email,
-        author_date,
         committer_date,
         message,
     };

@@ -47,6 +47,7 @@ mod git;
 mod git_dir;
 mod git_processes;
 mod inspect;
+mod loose_commit;
 mod names;
 mod ref_state;
 mod refs;

@@ -37,6 +37,41 @@ async fn branch_and_commit_are_described() {
 }
 
 #[tokio::test]
+async fn commit_is_the_same_from_its_file_and_by_git() {
+    let repository = Repository::new();
+    let processes = processes();
+    let tree = processes.tree();
+    let committed = |message: &str, date: &str| {
+        let file = repository.write("message", message);
+        let author = "--author='\u{c4}da B. <a+b@example.com>'";
+        let commit = format!(
+            "git commit --quiet --allow-empty {author} -F {}",
+            file.display()
+        );
+        let alias = format!("alias.at=!GIT_COMMITTER_DATE='{date}' {commit}");
+        repository.git(&["-c", &alias, "at"]);
+    };
+    for (message, date) in [
+        ("one line", "1700000000 +0100"),
+        ("title\n\n  body\n\nlast: \u{2713}\n", "1700000000 -0930"),
+        ("utc", "1700000000 +0000"),
+    ] {
+        committed(message, date);
+        let inspected = async || {
+            let facts = inspect(repository.path(), tree).await.expect("facts");
+            facts.commit.expect("a commit")
+        };
+        let from_file = inspected().await;
+        repository.git(&["gc", "--quiet"]);
+        let mut by_git = inspected().await;
+        // Newer versions of git write UTC as a letter.
+        by_git.committer_date = by_git.committer_date.replace('Z', "+00:00");
+        assert_eq!(from_file, by_git);
+        assert!(from_file.message.starts_with(message.trim_end()));
+    }
+}
+
+#[tokio::test]
 async fn tag_and_other_commit_are_distinguished() {
     let repository = Repository::new();
     let processes = processes();
