@@ -178,7 +178,8 @@ fn no_command_of_option(option: &str, at: usize, words: &[OsString]) -> Failure 
     if ParsedArgs::parse(&command).is_ok() {
         return failure.with_help(format!("did you mean `{}`?", shown(&command)));
     }
-    let root = Cli::command();
+    let mut root = Cli::command();
+    root.build();
     let having = root.get_subcommands().filter(|command| {
         let mut options = command.get_arguments();
         options.any(|it| is_option(it, option))

@@ -3,6 +3,7 @@
 mod clean;
 mod config;
 mod control;
+mod deferred;
 mod docker;
 mod environments;
 mod explain;
@@ -29,6 +30,7 @@ pub(crate) use config::{
     ConfigAction, ConfigArgs, ConfigInitArgs, ConfigSchemaArgs, ConfigShowArgs,
 };
 pub(crate) use control::{CancelArgs, PlayArgs};
+pub(crate) use deferred::Deferred;
 pub(crate) use docker::DockerArgs;
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::{ExplainArgs, VariablesArgs};
@@ -123,62 +125,62 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the pipeline, or some of its jobs
-    Run(Box<RunArgs>),
+    Run(Deferred<RunArgs>),
     /// Run the pipeline, then the affected jobs whenever files change
-    Watch(Box<WatchArgs>),
+    Watch(Deferred<WatchArgs>),
     /// Open a shell in the environment of a job, or run a command there
-    Shell(Box<ShellArgs>),
+    Shell(Deferred<ShellArgs>),
     /// Show earlier runs and their results
-    History(HistoryArgs),
+    History(Deferred<HistoryArgs>),
     /// Show how long jobs take, and what became slower
-    Times(TimesArgs),
+    Times(Deferred<TimesArgs>),
     /// Show the log of a job, of a current or an earlier run
-    Logs(LogsArgs),
+    Logs(Deferred<LogsArgs>),
     /// Show the artifacts of a run, or extract them
-    Artifacts(ArtifactsArgs),
+    Artifacts(Deferred<ArtifactsArgs>),
     /// Continue a run that was killed or canceled
-    Resume(ResumeArgs),
+    Resume(Deferred<ResumeArgs>),
     /// Run the failed jobs again, and continue
-    Retry(RetryArgs),
+    Retry(Deferred<RetryArgs>),
     /// Start a manual job of a run
-    Play(PlayArgs),
+    Play(Deferred<PlayArgs>),
     /// Cancel a current run, or one of its jobs
-    Cancel(CancelArgs),
+    Cancel(Deferred<CancelArgs>),
     /// Show what runs keep on this machine, and remove it
-    Clean(CleanArgs),
+    Clean(Deferred<CleanArgs>),
     /// Show the environments that jobs deployed to, or stop some
-    Environments(EnvironmentsArgs),
+    Environments(Deferred<EnvironmentsArgs>),
     /// Show the jobs of the pipeline
-    List(ListArgs),
+    List(Deferred<ListArgs>),
     /// Show which jobs a pipeline would have, in which order, and why
-    Plan(PlanArgs),
+    Plan(Deferred<PlanArgs>),
     /// Explain a job: why it is in the pipeline or not, and the origin of its settings
-    Explain(ExplainArgs),
+    Explain(Deferred<ExplainArgs>),
     /// Show the variables of a job, or those that all jobs share
-    Variables(VariablesArgs),
+    Variables(Deferred<VariablesArgs>),
     /// Check the pipeline file
-    Lint(LintArgs),
+    Lint(Deferred<LintArgs>),
     /// Show the pipeline file with includes and extends resolved
-    Show(ShowArgs),
+    Show(Deferred<ShowArgs>),
     /// Run a function of the step language by hand
-    Steps(StepsArgs),
+    Steps(Deferred<StepsArgs>),
     /// Fetch the files included from servers and lock their contents
-    Vendor(VendorArgs),
+    Vendor(Deferred<VendorArgs>),
     /// Show the project's GitLab, whether it responds, and who you are there
     #[command(name = "gitlab")]
-    GitLab(GitLabArgs),
+    GitLab(Deferred<GitLabArgs>),
     /// Show the settings and their origins, or write a file to start from
-    Config(ConfigArgs),
+    Config(Deferred<ConfigArgs>),
     /// Write a pipeline file for the contents of this repository
-    Init(InitArgs),
+    Init(Deferred<InitArgs>),
     /// Install a git hook that runs the jobs that a push touches
-    Hook(HookArgs),
+    Hook(Deferred<HookArgs>),
     /// Show the executors this build has
-    Executors(ExecutorsArgs),
+    Executors(Deferred<ExecutorsArgs>),
     /// Print a completion script for a shell
-    Completion(CompletionArgs),
+    Completion(Deferred<CompletionArgs>),
     /// Write the manual pages
-    Man(ManArgs),
+    Man(Deferred<ManArgs>),
 }
 
 impl Command {
@@ -188,13 +190,13 @@ impl Command {
             Self::Run(args) => Some(&mut args.project),
             Self::Watch(args) => Some(&mut args.run.project),
             Self::Shell(args) => Some(&mut args.project),
-            Self::List(ListArgs { project, .. })
-            | Self::Plan(PlanArgs { project, .. })
-            | Self::Explain(ExplainArgs { project, .. })
-            | Self::Variables(VariablesArgs { project, .. })
-            | Self::Lint(LintArgs { project, .. })
-            | Self::Show(ShowArgs { project, .. })
-            | Self::Vendor(VendorArgs { project, .. }) => Some(project),
+            Self::List(args) => Some(&mut args.project),
+            Self::Plan(args) => Some(&mut args.project),
+            Self::Explain(args) => Some(&mut args.project),
+            Self::Variables(args) => Some(&mut args.project),
+            Self::Lint(args) => Some(&mut args.project),
+            Self::Show(args) => Some(&mut args.project),
+            Self::Vendor(args) => Some(&mut args.project),
             _ => None,
         }
     }
@@ -205,9 +207,8 @@ impl Command {
             Self::Run(args) => args.fill(setting),
             Self::Watch(args) => args.run.fill(setting),
             Self::Shell(args) => args.fill(setting),
-            Self::List(ListArgs { jobs, .. }) | Self::Plan(PlanArgs { jobs, .. }) => {
-                jobs.fill(setting);
-            }
+            Self::List(args) => args.jobs.fill(setting),
+            Self::Plan(args) => args.jobs.fill(setting),
             _ => {}
         }
         if let Some(project) = self.project_mut() {
@@ -266,7 +267,7 @@ mod tests {
 
     fn run_args(line: &str) -> RunArgs {
         match Cli::try_parse_from(line.split(' ')).unwrap().command {
-            Command::Run(args) => *args,
+            Command::Run(args) => args.into_inner(),
             other => panic!("expected run, got {other:?}"),
         }
     }

@@ -83,7 +83,7 @@ fn parsed(run: &Run, words: &[String]) -> Result<ParsedArgs, Failure> {
 
 fn run_args(parsed: ParsedArgs, run: &Run) -> Result<RunArgs, Failure> {
     match parsed.command {
-        Command::Run(args) => Ok(*args),
+        Command::Run(args) => Ok(args.into_inner()),
         _ => Err(unknown(run)),
     }
 }
