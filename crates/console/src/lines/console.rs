@@ -10,10 +10,11 @@ use crate::model::{Change, Outcome, RunModel};
 use crate::progress::{Layout, View};
 use crate::streams::{ErrorView, show_errors_on};
 use crate::text::{Mark, Tone, columns, fit, shell_argument};
+use executor_core::PipelineId;
 use parking_lot::{Mutex, MutexGuard};
 use pipeline_insight::forecast::Forecast;
 use scheduler::Status;
-use scheduler::event::{EventSink, PipelineEvent};
+use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Console {
 struct State {
     /// The logs of the jobs that run, by their positions.
     logs: HashMap<usize, JobLog>,
+    /// The job that wrote the last line: its pipeline, its name in events and its position. Lines come in floods.
+    writing: Option<(PipelineId, Arc<str>, usize)>,
     /// The width of the longest name, so that lines are aligned.
     name_width: usize,
     /// The last line was an empty one.
@@ -129,6 +132,14 @@ impl Console {
 
     /// Appends to `out` what an event shows.
     fn show(&self, state: &mut State, event: &PipelineEvent, out: &mut Vec<u8>) {
+        if let EventKind::JobLog { job, .. } = &event.kind
+            && let Some((pipeline, name, at)) = &state.writing
+            && *pipeline == event.pipeline
+            && Arc::ptr_eq(name, job)
+            && let Some(piece) = Piece::of(&event.kind)
+        {
+            return self.piece(state, *at, piece, out);
+        }
         let change = self.run().apply(event, Instant::now);
         match change {
             Change::Started => {
@@ -137,7 +148,12 @@ impl Console {
             }
             Change::ChildStarted => self.widen_names(state),
             Change::Status { job, status } => self.status(state, job, status, out),
-            Change::Log { job, piece } => return self.piece(state, job, piece, out),
+            Change::Log { job, piece } => {
+                if let EventKind::JobLog { job: name, .. } = &event.kind {
+                    state.writing = Some((event.pipeline, Arc::clone(name), job));
+                }
+                return self.piece(state, job, piece, out);
+            }
             Change::Stage { job, entry } => {
                 if let Some(log) = state.logs.get_mut(&job) {
                     log.stage(entry, out);

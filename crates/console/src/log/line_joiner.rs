@@ -1,6 +1,7 @@
 //! Joins the pieces of lines that events carry.
 
-use super::Source;
+use super::entry::{Source, source_of};
+use scheduler::event::EventKind;
 use std::borrow::Cow;
 
 /// A longer line is emitted in parts.
@@ -25,6 +26,28 @@ pub(crate) struct Piece<'t> {
     pub(crate) continues: bool,
     /// Whether more may follow.
     pub(crate) open: bool,
+}
+
+impl<'t> Piece<'t> {
+    /// Returns the piece that an event carries, if any.
+    pub(crate) fn of(event: &'t EventKind) -> Option<Self> {
+        match event {
+            EventKind::JobLog {
+                stream,
+                line,
+                cont,
+                open,
+                level,
+                ..
+            } => Some(Self {
+                source: source_of(*stream, *level),
+                text: line,
+                continues: *cont,
+                open: *open,
+            }),
+            _ => None,
+        }
+    }
 }
 
 impl LineJoiner {

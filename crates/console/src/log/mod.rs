@@ -4,6 +4,6 @@ mod entry;
 mod line_joiner;
 mod section_marks;
 
-pub(crate) use entry::{Entry, Source, source_of};
+pub(crate) use entry::{Entry, Source};
 pub(crate) use line_joiner::{LineJoiner, Piece};
 pub(crate) use section_marks::{Part, may_have_marks, parts};

@@ -1,6 +1,6 @@
 use super::run::{JobState, RunModel, StageState, blocks_others};
 use super::{CHILD_SEPARATOR, Outcome};
-use crate::log::{Entry, Piece, source_of};
+use crate::log::{Entry, Piece};
 use crate::text::shown_name;
 use executor_core::PipelineId;
 use scheduler::Status;
@@ -97,21 +97,9 @@ impl RunModel {
                     status: *status,
                 }
             }
-            EventKind::JobLog {
-                stream,
-                line,
-                cont,
-                open,
-                level,
-                ..
-            } => Change::Log {
-                job,
-                piece: Piece {
-                    source: source_of(*stream, *level),
-                    text: line,
-                    continues: *cont,
-                    open: *open,
-                },
+            EventKind::JobLog { .. } => match Piece::of(event) {
+                Some(piece) => Change::Log { job, piece },
+                None => Change::None,
             },
             EventKind::JobStage {
                 name,
