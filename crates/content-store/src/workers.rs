@@ -38,11 +38,12 @@ pub(crate) fn each<T: Sync, H, R: Send, E: Send>(
         }
         Ok(done)
     };
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let threads = (things / PER_THREAD).clamp(1, processors.min(MOST_THREADS));
-    if threads == 1 {
+    let useful = (things / PER_THREAD).min(MOST_THREADS);
+    if useful <= 1 {
         return one();
     }
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = useful.min(processors);
     thread::scope(|scope| {
         // With fewer threads than wanted it takes longer. This thread is one of them.
         let workers =

@@ -70,11 +70,13 @@ impl Copier<'_> {
             next: AtomicUsize::new(0),
             sharing: AtomicBool::new(self.sharing != BlockSharing::Disabled),
         };
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let threads = (files.len() / FILES_PER_THREAD).clamp(1, processors.min(MAX_THREADS));
-        if threads == 1 {
+        let useful = (files.len() / FILES_PER_THREAD).min(MAX_THREADS);
+        if useful <= 1 {
             return run.work();
         }
+        // Asked for late: the answer takes as long as copying a few files.
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let threads = useful.min(processors);
         thread::scope(|scope| {
             // With fewer threads than wanted it takes longer. This thread is one of them.
             let start = |_| {
