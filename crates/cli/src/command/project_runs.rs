@@ -3,13 +3,14 @@
 use crate::args::PlaceArgs;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use console::{CHILD_SEPARATOR, Style, Tone, error_line, shell_quoted, shown_name};
+use console::{CHILD_SEPARATOR, Style, Tone, counted, error_line, shell_quoted, shown_name};
 use jiff::Timestamp;
 use pipeline::selector::{self, NamedJob, NoMatch};
 use scheduler::event::ParentJob;
 use std::path::Path;
 use workstation::{
     JobHistory, LocalError, LocalProject, ProjectState, Run, RunHistory, RunState, Runs, StateDir,
+    end_orphans,
 };
 use yaml::suggest::{did_you_mean, first_names};
 
@@ -21,9 +22,15 @@ pub(super) struct ProjectRuns {
 }
 
 impl ProjectRuns {
-    /// Finds the runs, and prints what earlier runs left for the user to do.
+    /// Finds the runs, ends the processes of killed ones, and prints what earlier runs left for the user to do.
     pub(super) fn find(place: &PlaceArgs) -> Result<Self, Failure> {
         let past = Self::open(place)?;
+        let ended = end_orphans(&past.state)?;
+        if ended > 0 {
+            let note = Style::of_stderr().paint(Tone::Warning, "note:");
+            let runs = counted(ended, "killed run");
+            error_line(&format!("{note} ended the processes of {runs}"));
+        }
         print_leftovers(&past.project);
         Ok(past)
     }

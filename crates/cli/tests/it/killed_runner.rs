@@ -138,6 +138,22 @@ fn killing_runner_and_guardian_leaves_nothing_after_the_next_start() {
     }
 }
 
+#[test]
+fn commands_about_runs_end_the_processes_of_killed_runner_and_guardian() {
+    for command in [&["clean"][..], &["history"], &["logs", "job"]] {
+        let marker = format!("runwright-test-{}-{}", command[0], std::process::id());
+        let project = Project::with_pipeline(&nasty(&marker));
+        let mut run = start_staying(&project, "in-script");
+        project.wait_for("job | in-script");
+        let cgroups = cgroups(&project);
+        kill_9(&[guardian(&project), run.id()]);
+        run.wait().unwrap();
+        let done = project.runwright(command).expect_code(0);
+        done.expect_text("note: ended the processes of 1 killed run\n");
+        assert_nothing_stays(&project, &marker, &cgroups);
+    }
+}
+
 /// The pipeline of a job that writes to `RAN`, a file outside of all jobs, and of a job that needs its products.
 const PRODUCTS: &str = "
 job:

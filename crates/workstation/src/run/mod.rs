@@ -33,6 +33,7 @@ pub use local_run::LocalRun;
 pub use options::RunOptions;
 pub use reserved_run::ReservedRun;
 pub use run_controls::RunControls;
+pub use supervision::end_orphans;
 
 pub(crate) use reserved_run::RunShared;
 pub(crate) use runner::{RunnerParts, runner_of};

@@ -33,14 +33,7 @@ pub(crate) async fn recover(
     let recovered = tokio::task::spawn_blocking(recover).await;
     let mut spared = Vec::new();
     for run in recovered.unwrap_or_else(|_| Ok(Vec::new()))? {
-        tracing::info!(?run, "Removed the leftovers of an earlier run.");
-        for failure in &run.failures {
-            tracing::warn!(
-                run = run.run,
-                failure,
-                "A leftover of an earlier run cannot be removed now."
-            );
-        }
+        log(&run);
         if !run.kept.is_empty() {
             spared.push(run);
         } else if run.failures.is_empty() && run.others.is_empty() {
@@ -48,6 +41,30 @@ pub(crate) async fn recover(
         }
     }
     Ok(spared)
+}
+
+/// Ends the processes of killed runs whose guardians were killed too, and returns the number of these runs. What a
+/// resumed run takes over stays. Blocks while processes end.
+///
+/// # Errors
+///
+/// When the journals of runs cannot be read.
+pub fn end_orphans(state: &StateDir) -> Result<usize, LocalError> {
+    let recovered = process::recover(state.path())?;
+    recovered.iter().for_each(log);
+    let had_processes = |run: &&Recovered| run.killed > 0 || !run.cgroups.is_empty();
+    Ok(recovered.iter().filter(had_processes).count())
+}
+
+fn log(run: &Recovered) {
+    tracing::info!(?run, "Removed the leftovers of an earlier run.");
+    for failure in &run.failures {
+        tracing::warn!(
+            run = run.run,
+            failure,
+            "A leftover of an earlier run cannot be removed now."
+        );
+    }
 }
 
 /// Returns whether the leftovers of a dead run are those of the run in this directory.
