@@ -44,6 +44,7 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
             } else {
                 Overwrite::Nothing
             },
+            pipeline_files: &[],
         };
         let written = if is_zip(output) {
             let scratch = past.state.exports();

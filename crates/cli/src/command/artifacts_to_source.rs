@@ -11,6 +11,7 @@ pub(super) struct Copies {
     artifacts: StoredArtifacts,
     archives: Vec<(String, StoredArtifact)>,
     root: PathBuf,
+    pipeline_files: Vec<String>,
 }
 
 impl Copies {
@@ -37,12 +38,14 @@ impl Copies {
             artifacts: run.artifacts.clone(),
             archives,
             root: pipeline.project().root().to_owned(),
+            pipeline_files: pipeline.files().map(ToOwned::to_owned).collect(),
         }
     }
 
     /// Copies them, with a warning for each that cannot be copied. Blocks.
     pub(super) fn write(&self, cancellation: &Cancellation) {
         let mut names = Vec::new();
+        let pipeline_files: Vec<_> = self.pipeline_files.iter().map(String::as_str).collect();
         for (name, artifact) in &self.archives {
             if cancellation.is_canceled() {
                 break;
@@ -51,6 +54,7 @@ impl Copies {
                 artifacts: &self.artifacts,
                 artifact,
                 overwrite: Overwrite::Files,
+                pipeline_files: &pipeline_files,
             };
             match export.into_directory(&self.root, cancellation) {
                 Ok(()) => names.push(&**name),

@@ -204,12 +204,24 @@ fn artifacts_are_copied_to_the_working_tree_on_request() {
     project.write(
         ".gitlab-ci.yml",
         "evil: {script: [mkdir -p .git/hooks, echo x > .git/hooks/pre-push], artifacts: {paths: [.git/hooks/]}}\n\
-         good: {script: [echo x > good.txt], artifacts: {paths: [good.txt]}}\n",
+         good: {script: [echo x > good.txt], artifacts: {paths: [good.txt]}}\n\
+         file: {script: [echo x >> .gitlab-ci.yml], artifacts: {paths: [.gitlab-ci.yml]}}\n\
+         settings: {script: [echo x >> .runwright.toml], artifacts: {paths: [.runwright.toml]}}\n\
+         same: {script: [echo x > same.txt], artifacts: {paths: [same.txt, .gitlab-ci.yml]}}\n",
     );
+    let pipeline = read(&project.dir().join(".gitlab-ci.yml"));
     let done = project.runwright(&["run", "--artifacts-to-source"]);
-    done.expect_code(0)
+    let done = done
+        .expect_code(0)
         .expect_text("the artifacts of evil are not copied to the working tree: .git/hooks");
-    assert!(there("good.txt") && !there(".git/hooks/pre-push"));
+    for (job, path) in [("file", ".gitlab-ci.yml"), ("settings", ".runwright.toml")] {
+        assert!(done.stderr.contains(&format!(
+            "warning: the artifacts of {job} are not copied to the working tree: {path} is a file of the pipeline\n"
+        )), "{}", done.stderr);
+    }
+    assert!(there("good.txt") && there("same.txt"));
+    assert!(!there(".git/hooks/pre-push") && !there(".runwright.toml"));
+    assert_eq!(read(&project.dir().join(".gitlab-ci.yml")), pipeline);
     let refused = project.runwright(&["watch", "--artifacts-to-source"]);
     refused
         .expect_code(2)

@@ -4,7 +4,7 @@ use content_store::EntryKind;
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 pub(super) fn write(
@@ -17,6 +17,13 @@ pub(super) fn write(
         return Err(ExportError::GitDirectory {
             path: entry.path.clone(),
         });
+    }
+    for entry in tree.entries() {
+        if changes_pipeline(export, &entry.path, directory)? {
+            return Err(ExportError::PipelineFile {
+                path: entry.path.clone(),
+            });
+        }
     }
     match fs::symlink_metadata(directory) {
         Ok(found) if found.is_symlink() => return Err(through_link(directory)),
@@ -47,6 +54,27 @@ pub(super) fn write(
 /// Returns whether a path is a Git directory or a part of one; some file systems ignore the case of letters.
 fn is_in_git(path: &Path) -> bool {
     path.iter().any(|part| part.eq_ignore_ascii_case(".git"))
+}
+
+/// Returns whether an entry of the artifact would change a file of the pipeline.
+fn changes_pipeline(
+    export: &Export<'_>,
+    path: &Path,
+    directory: &Path,
+) -> Result<bool, ExportError> {
+    let mut files = export.pipeline_files.iter();
+    if !files.any(|file| path.as_os_str().eq_ignore_ascii_case(file)) {
+        return Ok(false);
+    }
+    let Some(mut stored) = export.artifacts.open(export.artifact, path)? else {
+        // A link or a directory.
+        return Ok(true);
+    };
+    let mut content = Vec::new();
+    stored
+        .read_to_end(&mut content)
+        .map_err(ExportError::io("read", path))?;
+    Ok(fs::read(directory.join(path)).map_or(true, |present| present != content))
 }
 
 /// Refuses a path below `directory` that goes through a link or that exists, unless it may be overwritten.

@@ -24,6 +24,12 @@ pub enum ExportError {
         /// The file, relative to the directory of the export.
         path: PathBuf,
     },
+    /// A file would change the pipeline, or the settings of the project.
+    #[error("{} is a file of the pipeline", path.display())]
+    PipelineFile {
+        /// The file, relative to the directory of the export.
+        path: PathBuf,
+    },
     /// The artifact cannot be read.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),

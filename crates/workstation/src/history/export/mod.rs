@@ -33,6 +33,8 @@ pub struct Export<'a> {
     pub artifact: &'a StoredArtifact,
     /// Whether existing files are overwritten.
     pub overwrite: Overwrite,
+    /// Files of a pipeline, relative to the directory of the export, whose content no artifact may change.
+    pub pipeline_files: &'a [&'a str],
 }
 
 impl Export<'_> {
@@ -40,7 +42,7 @@ impl Export<'_> {
     ///
     /// # Errors
     ///
-    /// When a file exists, or cannot be read or written.
+    /// When a file exists, would change a repository or the pipeline, or cannot be read or written.
     pub fn into_directory(
         &self,
         directory: &Path,

@@ -26,6 +26,7 @@ pub(super) fn write(
         artifacts,
         artifact,
         overwrite,
+        ..
     } = *export;
     let done = artifacts.export(artifact, &packed, &packing, cancellation)?;
     set_default_permissions(&packed, scratch.path()).map_err(ExportError::io("write", &packed))?;
