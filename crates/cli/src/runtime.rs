@@ -7,6 +7,7 @@ use std::io;
 use std::panic::{set_hook, take_hook};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
+use workstation::check_runtime_files;
 
 /// Threads for blocking work stay for the whole run: work waits for one of them if no other can be created, but tokio
 /// panics if there is none.
@@ -25,6 +26,9 @@ pub(crate) fn start_on_this_thread() -> Result<Runtime, Failure> {
 /// Ends the program if a thread cannot be created: tokio panics then, and waits forever for the threads that it has
 /// created before.
 fn build(builder: &mut Builder) -> Result<Runtime, Failure> {
+    check_runtime_files()
+        .context("start the runtime")
+        .map_err(Failure::environment)?;
     let hook = take_hook();
     set_hook(Box::new(|_| {
         let refused = io::Error::from_raw_os_error(Errno::AGAIN.raw_os_error());

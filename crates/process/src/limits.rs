@@ -1,7 +1,9 @@
 //! The resource limits of this process and of those that it starts.
 
 use std::fs;
+use std::io;
 use std::ops::RangeInclusive;
+use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
@@ -28,6 +30,17 @@ pub fn raise_open_file_limit() -> Option<u64> {
         Ok(()) => raised.current,
         Err(_) => limit.current,
     }
+}
+
+/// Checks that this process can open the files of a tokio runtime: building the first one panics without them.
+///
+/// # Errors
+///
+/// When it cannot.
+pub fn check_runtime_files() -> io::Result<()> {
+    let files = || UnixStream::pair();
+    // A runtime has a socket pair and three more files.
+    files().and_then(|pair| Ok([pair, files()?, files()?])).map(drop)
 }
 
 /// Gives a process, which this crate did not start, the limit on open files that this one was started with.

@@ -84,7 +84,7 @@ pub use job_runner::{
 #[doc(no_inline)]
 pub use process::{
     FileLock, LockKind, ProcessError, Stream as ProcessStream, Supervisor, can_mount,
-    enter_user_namespace, raise_open_file_limit, restore_open_file_limit,
+    check_runtime_files, enter_user_namespace, raise_open_file_limit, restore_open_file_limit,
 };
 #[cfg(feature = "functions")]
 #[doc(no_inline)]

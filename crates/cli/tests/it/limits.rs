@@ -80,7 +80,24 @@ fn process_limit_ends_the_run_with_advice() {
         let done = user.run(&project, &[&limit], &["run", "--executor", "shell"]);
         if done.code != Some(0) {
             let done = done.expect_code(3).expect_text("see `ulimit -u`");
-            done.expect_text("Resource temporarily unavailable");
+            let done = done.expect_text("Resource temporarily unavailable");
+            assert!(!done.stderr.contains("WARN"), "{limit}: {}", done.stderr);
+        }
+    }
+}
+
+#[test]
+fn file_limit_ends_every_command_with_advice() {
+    let project = Project::with_pipeline("job: {script: [echo hello]}\n");
+    let user = OtherUser::new(&project, 0);
+    for limit in 4..=16 {
+        let limit = format!("-n {limit}");
+        for command in [&["list"][..], &["run", "--executor", "shell"]] {
+            let done = user.run(&project, &[&limit], command);
+            if done.code != Some(0) {
+                let done = done.expect_code(3).expect_text("Too many open files");
+                done.expect_text("help: the limit on open files is reached");
+            }
         }
     }
 }

@@ -2,7 +2,8 @@ use executor_core::HumanDuration;
 use git::{Git, GitError, GitProcesses, RepositoryError, RepositoryFacts};
 use job_runner::ListError;
 use parking_lot::Mutex;
-use process::{NeverStop, ProcessTree};
+use process::{NeverStop, ProcessTree, check_runtime_files};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
@@ -31,7 +32,10 @@ struct Worker {
 }
 
 /// Runs on the thread and sends its result to the caller.
-type Call = Box<dyn FnOnce(&Runtime, &Path, &ProcessTree) + Send>;
+type Call = Box<dyn FnOnce(io::Result<&Started>, &Path) + Send>;
+
+/// What calls run on.
+type Started = (Runtime, GitProcesses);
 
 type Reply<T> = Receiver<Result<T, BlockingGitError>>;
 
@@ -47,7 +51,7 @@ pub(crate) enum BlockingGitError {
     #[error("git did not finish within {}", HumanDuration(DEADLINE))]
     Late,
     #[error("the thread for git cannot be started")]
-    Thread(#[source] std::io::Error),
+    Thread(#[source] io::Error),
     #[error("the thread for git has ended")]
     Ended,
 }
@@ -143,11 +147,14 @@ impl BlockingGit {
         E: Into<BlockingGitError>,
     {
         let (sender, reply) = mpsc::sync_channel(1);
-        let call: Call = Box::new(move |runtime, root, processes| {
-            // Work that is late is dropped, which ends git.
-            let done = runtime
-                .block_on(async { tokio::time::timeout(DEADLINE, work(root, processes)).await });
-            let done = done.map_or(Err(BlockingGitError::Late), |done| done.map_err(Into::into));
+        let call: Call = Box::new(move |started, root| {
+            let run = |(runtime, processes): &Started| {
+                let work = work(root, processes.tree());
+                // Work that is late is dropped, which ends git.
+                let done = runtime.block_on(async { tokio::time::timeout(DEADLINE, work).await });
+                done.map_err(|_| BlockingGitError::Late)?.map_err(Into::into)
+            };
+            let done = started.map_err(BlockingGitError::Thread).and_then(run);
             // The caller may be gone.
             let _ = sender.send(done);
         });
@@ -184,23 +191,29 @@ impl Worker {
     }
 }
 
-/// Runs calls until no caller is left.
+/// Runs calls until no caller is left. If nothing can be started, the first call gets the error.
 fn run_calls(root: &Path, calls: &Receiver<Call>) {
+    let started = start();
+    while let Ok(call) = calls.recv() {
+        match started {
+            Ok(ref it) => call(Ok(it), root),
+            Err(error) => return call(Err(error), root),
+        }
+    }
+    if let Ok((runtime, processes)) = started {
+        runtime.block_on(processes.close());
+    }
+}
+
+fn start() -> io::Result<Started> {
+    check_runtime_files()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build();
-    let Ok(runtime) = runtime else {
-        // Without a result each call ends with `Ended`.
-        return;
-    };
+        .build()?;
     // Git only reads here and ends by itself, so it needs no guardian.
-    let Ok(processes) = runtime.block_on(async { GitProcesses::start(None) }) else {
-        return;
-    };
-    while let Ok(call) = calls.recv() {
-        call(&runtime, root, processes.tree());
-    }
-    runtime.block_on(processes.close());
+    let processes = runtime.block_on(async { GitProcesses::start(None) });
+    let processes = processes.map_err(io::Error::other)?;
+    Ok((runtime, processes))
 }
 
 #[cfg(test)]
