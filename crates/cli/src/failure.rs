@@ -157,6 +157,9 @@ fn help_for(error: &LocalError) -> Option<&'static str> {
         LocalError::Repository(RepositoryError::None { .. }) => {
             Some("jobs see the commit they run for; make a repository with `git init`")
         }
+        LocalError::NoCommit { .. } => {
+            Some("commit the files, or use `--isolation snapshot`, which copies the working tree")
+        }
         LocalError::Runs(RunsError::NothingToDo { ended, verb, .. }) => match (*ended, *verb) {
             ("failed", "resume") => Some("`runwright retry` runs the failed jobs again"),
             (_, "resume" | "retry") if ended.contains("play") => {

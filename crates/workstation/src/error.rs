@@ -54,6 +54,12 @@ pub enum LocalError {
     /// The repository cannot be described.
     #[error("describe the repository")]
     Repository(#[from] git::RepositoryError),
+    /// Jobs cannot have worktrees of a repository without commits.
+    #[error("jobs in worktrees need a commit, and {} has none", root.display())]
+    NoCommit {
+        /// The root of the project.
+        root: PathBuf,
+    },
     /// The options of the situation are invalid.
     #[error(transparent)]
     Situation(#[from] crate::project::situation::SituationError),
@@ -142,6 +148,7 @@ impl LocalError {
             | Self::File { .. }
             | Self::NotText { .. }
             | Self::Repository(git::RepositoryError::None { .. })
+            | Self::NoCommit { .. }
             | Self::Situation(_)
             | Self::Settings(_)
             | Self::Session(_)

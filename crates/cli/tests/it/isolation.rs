@@ -431,3 +431,20 @@ fn state_inside_the_project_is_invisible_to_git_and_jobs() {
     let output = status.current_dir(project.dir()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
 }
+
+#[test]
+fn worktrees_of_a_repository_without_commits_are_refused() {
+    let project = Project::empty_directory();
+    project.git(&["init", "-q"]);
+    project.write(".gitlab-ci.yml", "job: {script: [echo hello]}\n");
+    let done = project.runwright(&["run", "--isolation", "worktree"]);
+    let done = done
+        .expect_code(2)
+        .expect_text("error: jobs in worktrees need a commit, and ");
+    done.expect_text("help: commit the files, or use `--isolation snapshot`");
+    project
+        .runwright(&["run", "--isolation", "snapshot"])
+        .expect_code(0);
+    // No number is used up.
+    project.runwright(&["history"]).expect_text("\n1 ");
+}

@@ -32,6 +32,7 @@ pub(crate) struct ProjectContext {
 struct Known {
     context: PipelineContext,
     notes: Vec<String>,
+    has_commit: bool,
 }
 
 impl ProjectContext {
@@ -135,6 +136,11 @@ impl ProjectContext {
         Ok(&self.known()?.notes)
     }
 
+    /// Returns whether a commit is checked out.
+    pub(crate) fn has_commit(&self) -> Result<bool, LocalError> {
+        Ok(self.known()?.has_commit)
+    }
+
     fn known(&self) -> Result<&Known, LocalError> {
         if let Some(known) = self.described.get() {
             return Ok(known);
@@ -158,7 +164,11 @@ impl ProjectContext {
         if context.is_skipped() {
             notes.push(SKIPPED.to_owned());
         }
-        let known = Known { context, notes };
+        let known = Known {
+            context,
+            notes,
+            has_commit: facts.commit.is_some(),
+        };
         Ok(self.described.get_or_init(|| known))
     }
 

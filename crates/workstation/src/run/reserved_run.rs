@@ -108,6 +108,11 @@ impl ReservedRun {
             Isolation::None => Some(state.lock_in_place()?),
             Isolation::Snapshot(_) | Isolation::Worktree => None,
         };
+        let facts = &pipeline.read_pipeline().project_context;
+        if options.isolation == Isolation::Worktree && !facts.has_commit()? {
+            let root = project.root().to_owned();
+            return Err(LocalError::NoCommit { root });
+        }
         let (directory, earlier) = match &options.continues {
             Some(continuation) => {
                 let (directory, earlier) = state.reopen(continuation)?;
