@@ -8,7 +8,8 @@
 //! | `-q`, `--quiet` | an option of the commands that run jobs; before a command an error that names it |
 //! | `JOB` | an error that names `run JOB`. It is not accepted: a job called `lint` would not run, and a mistyped command may be the name of a job |
 //! | `status`, `validate` and other [foreign commands](COMMANDS) | an error that names the command |
-//! | an option before the command, or without one | an error that names the command with the option |
+//! | an option before the command, or without one, or of another command | an error that names the command with the option |
+//! | an option of gitlab-ci-local | an error that names the counterpart |
 
 use crate::args::Cli;
 use crate::command::job_names;
@@ -21,6 +22,7 @@ use console::shell_quoted;
 use std::ffi::{OsStr, OsString};
 use std::iter::once;
 use std::path::PathBuf;
+use workstation::advice_on_option;
 use yaml::suggest::nearest;
 
 /// Commands of other tools, the command here, and what it does.
@@ -87,10 +89,29 @@ pub(crate) fn explained(
                 words,
             ))
         }
+        ErrorKind::InvalidSubcommand if at.is_some_and(|at| words[at] == "help") => {
+            let at = at.unwrap_or(1);
+            let words = [&words[..at], &words[at + 1..]].concat();
+            Ok(no_command(&text(ContextKind::InvalidSubcommand), at, &words))
+        }
         ErrorKind::UnknownArgument => {
             let option = text(ContextKind::InvalidArg);
+            let commands = commands_with(&option);
+            if commands.is_empty()
+                && let Some(advice) = advice_on_option(&option)
+            {
+                let failure = Failure::usage(anyhow!("there is no option `{option}`"));
+                let help = format!("an option of gitlab-ci-local: {advice}");
+                return Ok(failure.with_help(help));
+            }
             match at {
                 Some(at) if !is_command(&words[at]) => Ok(no_command_of_option(&option, at, words)),
+                Some(at) if !commands.is_empty() => {
+                    let command = words[at].to_string_lossy();
+                    let error = anyhow!("`{command}` has no option `{option}`");
+                    let help = format!("commands that have it: {}", commands.join(", "));
+                    Ok(Failure::usage(error).with_help(help))
+                }
                 _ => {
                     // A job or file whose name begins with dashes is rarer than a mistyped option.
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![]));
@@ -178,18 +199,23 @@ fn no_command_of_option(option: &str, at: usize, words: &[OsString]) -> Failure 
     if ParsedArgs::parse(&command).is_ok() {
         return failure.with_help(format!("did you mean `{}`?", shown(&command)));
     }
+    let having = commands_with(option);
+    failure.with_help(if having.is_empty() {
+        "`runwright help` lists the commands".to_owned()
+    } else {
+        format!("put it after a command that has it: {}", having.join(", "))
+    })
+}
+
+/// Returns the commands that have an option, in backticks.
+fn commands_with(option: &str) -> Vec<String> {
     let mut root = Cli::command();
     root.build();
     let having = root.get_subcommands().filter(|command| {
         let mut options = command.get_arguments();
         options.any(|it| is_option(it, option))
     });
-    let having: Vec<String> = having.map(|it| format!("`{}`", it.get_name())).collect();
-    failure.with_help(if having.is_empty() {
-        "`runwright help` lists the commands".to_owned()
-    } else {
-        format!("put it after a command that has it: {}", having.join(", "))
-    })
+    having.map(|it| format!("`{}`", it.get_name())).collect()
 }
 
 fn is_option(argument: &Arg, option: &str) -> bool {

@@ -38,7 +38,7 @@ pub use history::{
 pub use project::bitrab::{BitrabSettings, ParallelBackend};
 pub use project::changed::TreeChanges;
 pub use project::declared_changes::DeclaredChanges;
-pub use project::gitlab_ci_local::{Decoration, Decorations};
+pub use project::gitlab_ci_local::{Decoration, Decorations, advice_on_option};
 pub use project::hooks::{HookError, HookManager, HookState, PushHook, Pushed, PushedRef};
 pub use project::includes::LocalIncludes;
 pub use project::local_pipeline::LocalPipeline;

@@ -88,6 +88,37 @@ fn other_words_are_answered_with_the_command() {
         "unexpected argument `tests`",
         "expected [RUN] JOB; a name with spaces needs quotes",
     );
+    check(
+        &["run", "--list", "--serial"],
+        "`list` has no option `--serial`",
+        "commands that have it: `run`, `watch`",
+    );
+    check(
+        &["help", "status"],
+        "there is no command `status`",
+        "`runwright history` shows the runs, also the current ones",
+    );
+    for (option, advice) in [
+        ("--list-all", "use `runwright list --all`"),
+        ("--list-csv", "use `runwright list --csv`"),
+        ("--list-json", "use `runwright list --json --all`"),
+        ("--preview", "use `runwright show`"),
+        ("--force-shell-executor", "use --executor shell"),
+        (
+            "--no-cleanup",
+            "everything is removed at the end; use `runwright shell` to look inside a job",
+        ),
+        ("--state-dir", "set RUNWRIGHT_HOME"),
+        ("--home", "set HOME"),
+    ] {
+        for words in [&[option, "x"][..], &["run", option, "x"]] {
+            check(
+                words,
+                &format!("there is no option `{option}`"),
+                &format!("an option of gitlab-ci-local: {advice}"),
+            );
+        }
+    }
     let done = project.runwright(&["run", "--foo"]).expect_code(2);
     assert!(!done.stderr.contains("as a value"), "{}", done.stderr);
     // Outside of a project too.

@@ -18,6 +18,7 @@ mod decorations;
 mod option_files;
 
 pub use decorations::{Decoration, Decorations};
+pub use option_files::advice_on_option;
 pub(crate) use option_files::{FileOptions, read_environment, read_options};
 
 /// The second pipeline file.

@@ -46,7 +46,11 @@ const fn ignored(name: &'static str, as_here: &'static str, advice: &'static str
 const OTHERS: [Ignored; 50] = [
     ignored("ARTIFACTS_TO_SOURCE", "false", "use --artifacts-to-source"),
     ignored("CA_FILE", "", "use --ca-file"),
-    ignored("CLEANUP", "true", "everything is removed at the end"),
+    ignored(
+        "CLEANUP",
+        "true",
+        "everything is removed at the end; use `runwright shell` to look inside a job",
+    ),
     ignored("COLOR", "true", "set NO_COLOR"),
     ignored("COMPLETION", "false", "use `runwright completion`"),
     ignored("CONCURRENCY", "", "use --concurrency"),
@@ -127,6 +131,15 @@ const OTHERS: [Ignored; 50] = [
     ignored("VALIDATE_DEPENDENCY_CHAIN", "false", "use `runwright lint`"),
     ignored("VOLUME", "", "use --volume"),
 ];
+
+/// Returns the counterpart of an option of gitlab-ci-local, as on its command line: `--list-all`.
+pub fn advice_on_option(option: &str) -> Option<&'static str> {
+    let name = option.strip_prefix("--")?;
+    let name = name.strip_prefix("no-").unwrap_or(name);
+    let name = name.replace('-', "_").to_uppercase();
+    let known = OTHERS.iter().find(|option| option.name == name);
+    known.map(|option| option.advice)
+}
 
 /// The prefix of options in the process environment.
 const PREFIX: &str = "GCL_";
