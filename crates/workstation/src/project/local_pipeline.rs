@@ -293,11 +293,31 @@ impl LocalPipeline {
     /// When git fails.
     pub fn notes(&self) -> Result<Vec<&str>, LocalError> {
         let of_situation = self.read.project_context.notes()?;
-        let late = self
-            .late_notes
-            .get_or_init(|| self.read.outside.take_notes());
+        let context = self.context()?;
+        let late = self.late_notes.get_or_init(|| {
+            let mut notes = self.read.outside.take_notes();
+            notes.extend(self.notes_of_unset(context));
+            notes
+        });
         let notes = self.notes.iter().chain(late).chain(of_situation);
         Ok(notes.map(String::as_str).collect())
+    }
+
+    /// Returns a note for each name of a variable to remove that occurs nowhere.
+    fn notes_of_unset(&self, context: &PipelineContext) -> impl Iterator<Item = String> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_known = move |name: &str| {
+            let is_predefined = name == "CI" || name.starts_with("CI_") || name.starts_with("GITLAB_");
+            let mut given = context.external.iter();
+            is_predefined
+                || given.any(|it| it.variable.key == name)
+                || self.sources().into_iter().any(|source| {
+                    let mut words = source.text().split(|c| !is_part(c));
+                    words.any(|word| word == name)
+                })
+        };
+        let unknown = context.unset.iter().filter(move |name| !is_known(name));
+        unknown.map(|name| format!("there is no variable {name} to remove (--unset-variable)"))
     }
 }
 

@@ -195,8 +195,11 @@ fn unset_variables_are_in_no_job_and_no_rule() {
         environment: vec![("GCL_UNSET_VARIABLE".to_owned(), "MODE;X".to_owned())],
         ..project.options()
     };
-    let creation = project.read(&options).create().unwrap();
+    let pipeline = project.read(&options);
+    let creation = pipeline.create().unwrap();
     assert!(creation.job("job").expect("there").is_included);
+    let notes = pipeline.notes().unwrap();
+    assert_eq!(notes, ["there is no variable X to remove (--unset-variable)"]);
     let creation = project.read(&project.options()).create().unwrap();
     assert!(!creation.job("job").expect("there").is_included);
 }

@@ -136,6 +136,16 @@ fn errors_have_a_location() {
     }
     let options = with_file(&project, "A=1\nnonsense\n");
     assert!(project.errors(&options).contains(":2:1"));
+    for (text, location) in [
+        ("A: 1\nbad-name: 3\n", ":2:1"),
+        ("bad name=3\nB=1\n", ":1:1"),
+        ("B=1\nbad.name=3\n", ":2:1"),
+    ] {
+        let found = project.errors(&with_file(&project, text));
+        assert!(found.contains(location), "{found}");
+        assert!(found.contains("this is not the name of a variable"), "{found}");
+        assert!(!found.contains("bad"), "{found}");
+    }
     let missing = PipelineOptions {
         variables_files: vec![project.home().join("missing")],
         ..project.options()

@@ -1,6 +1,5 @@
 use crate::project::read_file::{ReadError, read_inside, read_text};
 use executor_core::variable::JobVariable;
-use pipeline::config::variable_name_problem;
 use pipeline::context::{ExternalSource, ExternalVariable, Level};
 use pipeline::{Diagnostic, Diagnostics};
 use std::path::{Path, PathBuf};
@@ -188,8 +187,13 @@ impl ValueReader<'_> {
     }
 
     fn add(&mut self, name: &str, value: String, key: Span, at: Span, attributes: &Attributes) {
-        if let Some(problem) = variable_name_problem(name) {
-            self.refuse(key, format!("the name of a variable {problem}"));
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_valid) {
+            // A misplaced secret may be taken for a name, so it is not shown.
+            let message = "this is not the name of a variable".to_owned();
+            let error = Diagnostic::error("invalid-variable", message).at(key);
+            let help = "a name has letters, digits and `_` only, as on GitLab".to_owned();
+            self.diagnostics.push(error.with_help(help));
             return;
         }
         let (value, is_file) = match attributes.is_file {

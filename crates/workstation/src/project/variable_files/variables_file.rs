@@ -74,7 +74,8 @@ fn is_dotenv(text: &str) -> bool {
     let first = first.strip_prefix("export ").unwrap_or(first);
     first.split_once('=').is_some_and(|(name, _)| {
         let name = name.trim();
-        let is_valid = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        !name.is_empty() && name.chars().all(is_valid)
+        // An invalid name is reported as one.
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || "_.- ".contains(c);
+        name.starts_with(|c: char| c != '-' && is_valid(c)) && name.chars().all(is_valid)
     })
 }
