@@ -1,8 +1,11 @@
 use super::PlaceArgs;
 use crate::completion;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use pipeline::config::REPORTS;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use workstation::StoredArtifact;
 
 /// Arguments of `runwright history`.
 #[derive(Debug, Args)]
@@ -101,9 +104,10 @@ pub(crate) struct ArtifactsArgs {
     #[arg(add = completion::jobs(), value_name = "[RUN] [JOB]", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// Only artifacts of this type: `archive` for files that are not reports, or `junit`, `dotenv` and so on
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = types(), hide_possible_values = true)]
     pub(crate) kind: Option<String>,
-    /// Extract the files of a job into a directory, or into an archive whose name ends with .zip
+    /// Extract the files of a job into a directory, or into an archive whose name ends with .zip; other kinds of
+    /// archives are not written
     #[arg(short, long, value_name = "DIR|FILE.zip", conflicts_with = "json")]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite existing files
@@ -115,4 +119,10 @@ pub(crate) struct ArtifactsArgs {
     /// Where the project is.
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
+}
+
+/// Returns the types of artifacts.
+fn types() -> PossibleValuesParser {
+    let archive = [StoredArtifact::ARCHIVE].into_iter();
+    PossibleValuesParser::new(archive.chain(REPORTS))
 }

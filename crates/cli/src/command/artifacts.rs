@@ -7,6 +7,7 @@ use console::reports::artifacts::{JobArtifact, table};
 use console::{Style, counted, error_line, shown_name, size};
 use executor_core::Cancellation;
 use jiff::Timestamp;
+use std::ffi::OsStr;
 use std::path::Path;
 use workstation::{
     Export, ExportError, LocalError, Overwrite, Run, StoredArtifact, StoredArtifacts,
@@ -35,6 +36,11 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
     let artifacts = past.state.kept_files().of_run(run.directory());
     let left = left(&run, name, args.kind.as_deref(), &artifacts)?;
     if let Some(output) = &args.output {
+        if is_other_archive(output) {
+            let error = anyhow!("{}: archives are written as zip only", output.display());
+            return Err(Failure::usage(error)
+                .with_help("name a FILE.zip, or a directory to extract the files into"));
+        }
         let one = the_one(&run, name, args.kind.as_deref(), &left)?;
         let export = Export {
             artifacts: &artifacts,
@@ -138,6 +144,16 @@ fn is_zip(output: &Path) -> bool {
         .extension()
         .is_some_and(|it| it.eq_ignore_ascii_case("zip"))
         && !output.is_dir()
+}
+
+/// Returns whether a path names a file that is an archive, but not in zip format.
+fn is_other_archive(output: &Path) -> bool {
+    const ENDINGS: [&str; 9] = [
+        "7z", "bz2", "gz", "rar", "tar", "tgz", "txz", "xz", "zst",
+    ];
+    let ending = output.extension().and_then(OsStr::to_str);
+    let is_known = |ending: &str| ENDINGS.contains(&&*ending.to_ascii_lowercase());
+    ending.is_some_and(is_known) && !output.is_dir()
 }
 
 fn tell(stored: &StoredArtifact, skipped: usize, output: &Path) {

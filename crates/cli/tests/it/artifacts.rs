@@ -162,6 +162,13 @@ fn ambiguous_artifacts_must_be_selected() {
     artifacts(&project, &["nothing", "--output", "y"])
         .expect_code(2)
         .expect_text("left nothing in run 1");
+    artifacts(&project, &["--type", "foo"])
+        .expect_code(2)
+        .expect_text("possible values: archive, junit, codequality");
+    artifacts(&project, &["build", "--output", "z.tar.gz"])
+        .expect_code(2)
+        .expect_text("error: z.tar.gz: archives are written as zip only\nhelp: name a FILE.zip");
+    assert!(!project.dir().join("z.tar.gz").exists());
     artifacts(&project, &["build", "--type", "junit", "--output", "y"])
         .expect_code(2)
         .expect_text("left no \"junit\" in run 1");

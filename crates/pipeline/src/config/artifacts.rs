@@ -16,7 +16,8 @@ const KEYS: [&str; 10] = [
     "access",
 ];
 
-const REPORTS: [&str; 26] = [
+/// The keys of `artifacts:reports`.
+pub const REPORTS: [&str; 26] = [
     "junit",
     "codequality",
     "sast",

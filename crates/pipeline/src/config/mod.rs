@@ -46,6 +46,7 @@ mod variables;
 mod when;
 mod workflow;
 
+pub use artifacts::REPORTS;
 pub use environment::Environment;
 pub use executor_core::parse_duration;
 pub use file::Config;
