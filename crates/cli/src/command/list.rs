@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use console::reports::plan::start;
 use console::{Style, Tone, columns, fit, shown_name, strip_controls};
 use executor_core::job::{JobDefinition, When};
-use pipeline::create::CreatedJob;
+use pipeline::create::{CreatedJob, Creation, RefusalReason};
 use pipeline_insight::affected::Cause;
 use pipeline_insight::explain::{ClauseKind, Explainer};
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let jobs = wanted(&created, jobs, args)?;
     if args.json {
         let jobs = jobs.iter().map(|job| {
-            let left_out = (!job.is_included).then(|| job.left_out_by().to_string());
+            let left_out = left_out(creation, job);
             let mut shown = creation.shown(job);
             if left_out.is_some() {
                 shown.when = When::Never;
@@ -55,7 +55,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         print_json(&jobs.collect::<Vec<_>>())?;
     } else if args.csv {
         let jobs = jobs.iter();
-        let rows = jobs.map(|job| csv_row(&creation.shown(job), job.is_included));
+        let rows = jobs.map(|job| csv_row(&creation.shown(job), left_out(creation, job).is_none()));
         print(format!("{CSV_HEAD}\n{}", rows.collect::<String>()))?;
     } else {
         // With `--changed`, the rows say what a change touches.
@@ -220,6 +220,20 @@ fn table(rows: &[Row<'_>]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// Returns why a job is not in the pipeline.
+fn left_out(creation: &Creation, job: &CreatedJob) -> Option<String> {
+    if !job.is_included {
+        return Some(job.left_out_by().to_string());
+    }
+    let refusal = creation.refusal.as_ref()?;
+    match refusal.reason {
+        RefusalReason::WorkflowRules => Some("`workflow:rules` prevent the pipeline".to_owned()),
+        RefusalReason::NoJobs => Some("the other stages have no job".to_owned()),
+        // The error names the job that cannot be created.
+        RefusalReason::SeedError => None,
+    }
+}
+
 /// Returns the remarks on a job: its purpose, when it runs, or why it does not.
 pub(super) fn remarks(
     created: &CreatedPipeline,
@@ -232,8 +246,8 @@ pub(super) fn remarks(
     if let Some(description) = decoration.and_then(|it| it.description.as_deref()) {
         remarks.push(strip_controls(description));
     }
-    if !job.is_included {
-        remarks.push(format!("left out: {}", job.left_out_by()));
+    if let Some(reason) = left_out(&created.creation, job) {
+        remarks.push(format!("left out: {reason}"));
         return remarks.join("; ");
     }
     if let Some(causes) = causes {

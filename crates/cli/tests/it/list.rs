@@ -80,6 +80,27 @@ fn json_list_of_all_jobs_marks_those_left_out() {
 }
 
 #[test]
+fn list_of_all_jobs_says_that_the_workflow_leaves_them_out() {
+    let project = Project::with_pipeline(
+        "workflow: {rules: [{if: $NONE}]}\n\
+         a: {script: x}\n\
+         b: {script: x, rules: [{if: $NONE}]}\n",
+    );
+    let list = project.runwright(&["list", "--all"]).expect_code(0);
+    insta::assert_snapshot!(list.stdout, @r"
+    a  test  left out: `workflow:rules` prevent the pipeline
+    b  test  left out: none of its rules matches
+    ");
+    let list = project.runwright(&["list", "--all", "--json"]);
+    let jobs: serde_json::Value = serde_json::from_str(&list.expect_code(0).stdout).unwrap();
+    assert_eq!(jobs[0]["when"], "never");
+    assert_eq!(jobs[0]["left_out"], "`workflow:rules` prevent the pipeline");
+    let project = Project::with_pipeline("a: {stage: .pre, script: x}\n");
+    let list = project.runwright(&["list", "--all"]).expect_code(0).stdout;
+    assert_eq!(list, "a  .pre  left out: the other stages have no job\n");
+}
+
+#[test]
 fn list_says_where_changes_decided() {
     let project = Project::with_pipeline(
         "a: {script: x, rules: [{if: $CI, changes: [docs/*]}]}\n\
