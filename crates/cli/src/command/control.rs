@@ -27,6 +27,7 @@ pub(crate) fn play(args: &PlayArgs) -> Result<Exit, Failure> {
         check_name(pair.key())?;
     }
     let past = ProjectRuns::find(&args.place)?;
+    past.refuse_number("play", &words)?;
     let (run, text) = past.owner(past.run(number)?, text)?;
     let history = history(&run)?;
     let name = &*waiting(&run, &history, text)?;
@@ -92,6 +93,12 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
         .planned()
         .filter(|job| matches!(job.status, Status::Manual | Status::Scheduled))
         .collect();
+    if jobs.is_empty() {
+        let error = anyhow!("no job of run {} waits to be started", run.id());
+        return Err(Failure::usage(error).with_help(
+            "`runwright run --manual JOB` runs a manual job; `runwright retry JOB` runs any job of the run again",
+        ));
+    }
     let rows = jobs
         .iter()
         .map(|job| format!("{}  {}", shown_name(&job.name), job.status));

@@ -26,6 +26,7 @@ pub(crate) fn logs(args: &LogsArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage(anyhow!("attempts are counted from 1")));
     }
     let past = ProjectRuns::find(&args.place)?;
+    past.refuse_number("logs", &words)?;
     let (run, text) = past.owner(past.run(number)?, text)?;
     let history = history(&run)?;
     let meant = jobs(&run, &history, text)?;
@@ -77,6 +78,10 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
         .planned()
         .filter(|job| job.run_attempt > 0)
         .collect();
+    if jobs.is_empty() {
+        let failure = Failure::usage(anyhow!("no job of run {} has a log", run.id()));
+        return Err(failure.with_help("`runwright logs RUN JOB` shows one of an earlier run"));
+    }
     let rows = jobs
         .iter()
         .map(|job| format!("{}  {}", shown_name(&job.name), job.status));

@@ -102,6 +102,29 @@ impl ProjectRuns {
         Ok((run, name))
     }
 
+    /// Refuses the number of a run in place of a job of the last run; `command` needs a job.
+    pub(super) fn refuse_number(&self, command: &str, words: &[String]) -> Result<(), Failure> {
+        let [word] = words else {
+            return Ok(());
+        };
+        let Ok(number) = word.parse() else {
+            return Ok(());
+        };
+        if history(&self.run(None)?)?.job(word).is_some() {
+            return Ok(());
+        }
+        // The last run is reported to have no such job if there is no such run either.
+        let Ok(run) = self.run(Some(number)) else {
+            return Ok(());
+        };
+        let history = history(&run)?;
+        let failure = Failure::usage(anyhow!("{number} is a run; name its job too"));
+        let first = history.planned().next();
+        let job = first.map_or_else(|| "JOB".to_owned(), |job| shell_quoted(&job.name));
+        let jobs = jobs_of(&history).map_or_else(String::new, |jobs| format!("; {jobs}"));
+        Err(failure.with_help(format!("`runwright {command} {number} {job}`{jobs}")))
+    }
+
     /// Returns the child pipeline that a job of a run started last.
     pub(super) fn child(&self, run: &Run, job: &str) -> Result<Option<Run>, Failure> {
         Ok(self.runs.child_of(run, job).map_err(LocalError::from)?)
