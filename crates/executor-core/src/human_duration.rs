@@ -1,4 +1,4 @@
-//! Durations in messages.
+//! Durations and counts in messages.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,6 +28,23 @@ impl fmt::Display for HumanDuration {
             return pad(f, &units(self.0.as_secs()));
         }
         pad(f, &decimal(self.0, f.precision()))
+    }
+}
+
+/// Returns a number with its noun, which is one of many unless the number is one.
+///
+/// # Examples
+///
+/// ```
+/// use executor_core::counted;
+///
+/// assert_eq!(counted(1, "file"), "1 file");
+/// assert_eq!(counted(0, "file"), "0 files");
+/// ```
+pub fn counted(count: impl fmt::Display, noun: &str) -> String {
+    match count.to_string().as_str() {
+        "1" => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
     }
 }
 

@@ -81,7 +81,7 @@ pub use error::{
 pub use executor::{Executor, PrepareOptions};
 pub use executor_data::ExecutorData;
 pub use features::{ConfigInfo, FeaturesInfo};
-pub use human_duration::{HumanAge, HumanDuration};
+pub use human_duration::{HumanAge, HumanDuration, counted};
 pub use job::{Job, JobId, PipelineId};
 pub use layer::{ProviderLayer, ProviderStack};
 pub use parse_duration::parse_duration;

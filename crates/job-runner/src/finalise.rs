@@ -7,7 +7,7 @@ use crate::panics::off_thread;
 use crate::stages::Stages;
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability};
+use executor_core::{BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability, counted};
 use fail_point::fail_point;
 use git::{Git, GitDir, paths_in};
 use std::path::{Path, PathBuf};
@@ -127,7 +127,8 @@ impl Stages<'_, '_> {
             files,
             ..
         } = &kept;
-        log.system_line(&format!("Kept {files} files as {artifact_type}"));
+        let files = counted(files, "file");
+        log.system_line(&format!("Kept {files} as {artifact_type}"));
         self.build.note_kept(kept);
         Ok(())
     }
@@ -154,10 +155,10 @@ impl Stages<'_, '_> {
         match collected.untracked {
             _ if !artifact.untracked => {}
             0 => log.warning_line("untracked: no files"),
-            count => log.system_line(&format!("untracked: found {count} files")),
+            count => log.system_line(&format!("untracked: found {}", counted(count, "file"))),
         }
         for (pattern, count) in &collected.excluded {
-            log.system_line(&format!("{pattern}: excluded {count} files"));
+            log.system_line(&format!("{pattern}: excluded {}", counted(count, "file")));
         }
     }
 

@@ -3,7 +3,7 @@ use crate::source_filler::{Filled, SourceFiller, git_settings, has_sources};
 use crate::sources::{Attachment, Inputs, Lifetime, SnapshotCopy, Sources};
 use crate::stages::{Stages, into_system_failure, script_of};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, StopLevel};
+use executor_core::{BuildError, BuildStage, Cancellation, StopLevel, counted};
 use shells::{GitPlan, JobScripts, Script};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -163,7 +163,7 @@ impl Stages<'_, '_> {
         }
         let what = if layer.is_some() { "Showing" } else { "Copied" };
         self.build.attachment = layer.map(Attachment::Layer);
-        self.log_result(&warnings, &format!("{what} {files} files of {root}"));
+        self.log_result(&warnings, &format!("{what} {} of {root}", counted(files, "file")));
     }
 
     /// Returns the artifacts of the job's dependencies. An unreadable one is reported when it is fetched.

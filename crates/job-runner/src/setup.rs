@@ -7,7 +7,7 @@ use crate::sources::{Sources, check_in_place};
 use crate::stages::{Stages, into_system_failure};
 use executor_core::job::Dependency;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, HumanDuration};
+use executor_core::{BuildError, BuildStage, Cancellation, HumanDuration, counted};
 use fail_point::fail_point;
 use std::fs;
 use std::path::PathBuf;
@@ -163,9 +163,10 @@ impl Stages<'_, '_> {
             let count =
                 fetched.map_err(|error| artifact_failed("fetch artifacts", error, cancellation))?;
             let Dependency { id, name, .. } = dependency;
+            let files = counted(count, "file");
             self.build
                 .log
-                .system_line(&format!("Fetched {count} files of {name} ({id})"));
+                .system_line(&format!("Fetched {files} of {name} ({id})"));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 use crate::args::{BackendArg, DialectArg, RunArgs};
 use crate::failure::Failure;
 use anyhow::anyhow;
-use console::print_notes;
+use console::{counted, print_notes};
 use std::num::NonZeroU32;
 use workstation::{
     BitrabSettings, Isolation, LocalError, LocalProject, ParallelBackend, SnapshotMethod,
@@ -95,8 +95,9 @@ pub(super) fn within_file_limit(wanted: Option<NonZeroU32>) -> Option<NonZeroU32
     if number <= most {
         return wanted;
     }
+    let (jobs, run) = (counted(most, "job"), if most.get() == 1 { "runs" } else { "run" });
     print_notes([&format!(
-        "{most} jobs run at once, not {number}: the limit on open files is {limit} (`ulimit -Hn`)"
+        "{jobs} {run} at once, not {number}: the limit on open files is {limit} (`ulimit -Hn`)"
     )]);
     Some(most)
 }

@@ -5,7 +5,7 @@ use super::touched::Touched;
 use crate::args::{PlanArgs, PlanFormat};
 use crate::failure::{Exit, Failure};
 use console::reports::plan::{PlanJob, dot, mermaid, stages, table};
-use console::{Style, Tone, shown_name, strip_controls};
+use console::{Style, Tone, counted, shown_name, strip_controls};
 use executor_core::job::RefType;
 use pipeline::Selection;
 use pipeline::context::PipelineContext;
@@ -128,7 +128,7 @@ fn shown(
     let count = jobs.len();
     let name = creation.shown_name.as_deref().map(strip_controls);
     let name = name.map_or(String::new(), |name| format!("{name}, "));
-    let _ = writeln!(text, "{name}{situation}: {count} of {all} jobs");
+    let _ = writeln!(text, "{name}{situation}: {count} of {}", counted(all, "job"));
     text.push_str(&table(&stages(jobs), style));
     let left_out = creation.jobs.iter().filter(|job| !job.is_included);
     for (number, job) in left_out.enumerate() {

@@ -1,6 +1,6 @@
 use crate::args::{ChangedArgs, DialectArg, ProjectArgs};
 use crate::failure::Failure;
-use console::{error_line, print_notes, strip_controls};
+use console::{counted, error_line, print_notes, strip_controls};
 use pipeline::create::Creation;
 use pipeline_insight::affected::{AffectedJobs, Cause};
 use std::collections::HashMap;
@@ -62,8 +62,9 @@ impl Touched {
         let note = match (files.len(), self.jobs.touched.len()) {
             (0, _) => format!("nothing changed since {since}"),
             (count, touched) => format!(
-                "{} changed since {since}: {touched} of {all} jobs touched",
-                counted(count)
+                "{} changed since {since}: {touched} of {} touched",
+                counted(count, "file"),
+                counted(all, "job")
             ),
         };
         print_notes([&strip_controls(&note)]);
@@ -83,12 +84,4 @@ pub(super) fn touched(
         .map_err(LocalError::from)?;
     let inputs = |job: &str| settings.job(job).inputs;
     Ok(pipeline.affected(creation, files, &inputs)?)
-}
-
-/// Returns a number of files as text.
-pub(super) fn counted(files: usize) -> String {
-    match files {
-        1 => "1 file".to_owned(),
-        many => format!("{many} files"),
-    }
 }

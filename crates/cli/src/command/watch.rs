@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::runtime;
 use anyhow::{Context, anyhow};
 use console::terminal::{Signals, TerminalSignals};
-use console::{ProgressMode, error_line, print_diagnostics, print_notes, strip_controls};
+use console::{ProgressMode, counted, error_line, print_diagnostics, print_notes, strip_controls};
 use executor_core::{CancelCause, Cancellation};
 use pipeline::plan::NeedsMode;
 use std::collections::BTreeSet;
@@ -152,7 +152,7 @@ impl<'a> Watching<'a> {
             }
             error_line(&format!(
                 "waiting for changes of {} (Ctrl-C ends)",
-                super::touched::counted(self.tree.files())
+                counted(self.tree.files(), "file")
             ));
             if !self.wait().await? {
                 return Ok(Exit::Success);

@@ -151,6 +151,23 @@ fn logs_are_shown_without_colours_in_a_pipe() {
     check(&["x", "good"], "\"x\" is not the number of a run");
     check(&["\u{1b}[31mx"], "has no job");
     check(&[], "name a job");
+    check(
+        &["1"],
+        "1 is a run; name its job too\nhelp: `runwright logs 1 good`; its jobs: ",
+    );
+    check(&["99"], "run 1 has no job \"99\"");
+    project.runwright(&["run", "good"]).expect_code(0);
+    let done = project.runwright(&["play"]).expect_code(2);
+    assert!(
+        done.stderr
+            .contains("no job of run 2 waits to be started\nhelp: `runwright run --manual JOB`"),
+        "{}",
+        done.stderr
+    );
+    project
+        .runwright(&["play", "1"])
+        .expect_code(2)
+        .expect_text("help: `runwright play 1 good`");
 }
 
 #[test]
@@ -240,4 +257,6 @@ fn killed_run_is_reported_once_and_its_partial_log_is_shown() {
     assert!(done.stdout.contains("1    killed"), "{}", done.stdout);
     let counts = "1 success, 1 interrupted or not started";
     assert!(done.stdout.contains(counts), "{}", done.stdout);
+    let took = done.stdout.lines().nth(1).unwrap().split("ago").nth(1);
+    assert!(took.unwrap().trim_start().starts_with("-  "), "{}", done.stdout);
 }

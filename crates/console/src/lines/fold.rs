@@ -2,7 +2,7 @@
 
 use crate::log::{Entry, Source};
 use crate::log::{Part, may_have_marks, parts};
-use crate::text::seconds;
+use crate::text::{counted, seconds};
 use executor_core::{BuildStage, HumanDuration};
 use std::time::Duration;
 
@@ -246,10 +246,7 @@ fn is_error(text: &str) -> bool {
 
 impl Folded {
     fn show(self, duration: Option<Duration>, show: &mut impl FnMut(Shown<'_>)) {
-        let lines = match self.lines {
-            1 => "1 line".to_owned(),
-            lines => format!("{lines} lines"),
-        };
+        let lines = counted(self.lines, "line");
         let remark = match duration {
             Some(duration) => format!("{lines}, {:.0}", HumanDuration(duration)),
             None => lines,

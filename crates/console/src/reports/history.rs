@@ -105,7 +105,8 @@ impl ShownRun {
 
     fn cells(&self, depth: usize) -> [String; 7] {
         let took = match self.stands {
-            RunState::Running { .. } => "-".to_owned(),
+            // The end of a killed run is unknown.
+            RunState::Running { .. } | RunState::Killed { .. } => "-".to_owned(),
             _ => seconds(Duration::from_millis(self.duration_ms)),
         };
         [

@@ -1,6 +1,6 @@
 //! The results of the jobs of a run: tests, coverage, artifacts.
 
-use crate::text::{Style, Tone, cut, shown_name, strip_controls};
+use crate::text::{Style, Tone, counted, cut, shown_name, strip_controls};
 use executor_core::{FailedTest, RetainedArtifact};
 use scheduler::{JobReport, PipelineReport};
 use std::fmt::Write;
@@ -119,7 +119,8 @@ fn artifacts(text: &mut String, report: &PipelineReport, style: Style) {
         let _ = writeln!(text, "  {}: {}", shown_name(&job.name), kept.join(", "));
     }
     if jobs.len() > JOBS {
-        let _ = writeln!(text, "  and of {} more jobs", jobs.len() - JOBS);
+        let more = counted(jobs.len() - JOBS, "more job");
+        let _ = writeln!(text, "  and of {more}");
     }
 }
 
@@ -129,8 +130,7 @@ fn artifact(job: &JobReport, kept: &RetainedArtifact) -> String {
         _ if kept.is_archive() && !kept.name.is_empty() => &kept.name,
         _ => &kept.artifact_type,
     };
-    let files = if kept.files == 1 { "file" } else { "files" };
-    format!("{} ({} {files})", shown_name(name), kept.files)
+    format!("{} ({})", shown_name(name), counted(kept.files, "file"))
 }
 
 /// Returns a figure with as many places as it needs, two at most.

@@ -1,6 +1,6 @@
 //! Durations, moments, counts and sizes as people read them.
 
-use executor_core::{HumanAge, HumanDuration};
+use executor_core::{HumanAge, HumanDuration, counted};
 use jiff::Timestamp;
 use scheduler::Status;
 use std::time::Duration;
@@ -32,15 +32,6 @@ pub(crate) fn until(now: Timestamp, then: Timestamp) -> String {
     match left.as_secs() {
         0 => "now".to_owned(),
         _ => format!("in {}", HumanAge(left)),
-    }
-}
-
-/// Returns a number with its noun, which is one of many unless it is one.
-pub fn counted(count: usize, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
     }
 }
 

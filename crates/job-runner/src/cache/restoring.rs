@@ -10,7 +10,7 @@ use crate::panics::off_thread;
 use crate::sources::Sources;
 use crate::stages::Stages;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, chain};
+use executor_core::{BuildError, BuildStage, Cancellation, chain, counted};
 use fail_point::fail_point;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -135,7 +135,8 @@ impl Stages<'_, '_> {
                 return Err(error);
             }
         };
-        let text = format!("Successfully extracted cache ({} files)", restored.files);
+        let files = counted(restored.files, "file");
+        let text = format!("Successfully extracted cache ({files})");
         self.build.log.system_line(&text);
         if *key == cache.key && cache.policy.pushes() {
             cache.restored = self.fingerprint_of(context, cache, &restored, own).await;

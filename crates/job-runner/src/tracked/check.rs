@@ -6,7 +6,7 @@ use crate::panics::off_thread;
 use crate::sources::Sources;
 use crate::stages::Stages;
 use executor_core::trace::JobTraceExt;
-use executor_core::{Cancellation, ChangedFiles};
+use executor_core::{Cancellation, ChangedFiles, counted};
 use git::{Git, GitError};
 use process::ProcessTree;
 use std::error::Error;
@@ -152,12 +152,12 @@ fn warning(changed: &ChangedFiles) -> String {
         first,
         is_certain,
     } = changed;
-    let files = if *count == 1 { "file" } else { "files" };
+    let tracked = counted(count, "tracked file");
     let who = if *is_certain {
-        format!("the job changed {count} tracked {files} that it did not declare")
+        format!("the job changed {tracked} that it did not declare")
     } else {
         format!(
-            "{count} tracked {files} changed that neither this job nor one running at the same time declared"
+            "{tracked} changed that neither this job nor one running at the same time declared"
         )
     };
     let names: Vec<String> = first.iter().take(NAMES).map(|name| shown(name)).collect();

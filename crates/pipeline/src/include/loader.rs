@@ -15,6 +15,7 @@ use super::{FileHome, IncludeError, IncludeLocation};
 use crate::compose::merge;
 use crate::inputs::{self, Interpolation, PassedInputs, UserInputs};
 use crate::{IncludeRules, LoadOptions, Origins};
+use executor_core::counted;
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -140,7 +141,7 @@ impl<'o> IncludeLoader<'o> {
             }
             if let Some(first) = wanted.get(files_left) {
                 let most = self.options.limits.included_files;
-                let message = format!("include: more than {most} files are included");
+                let message = format!("include: the pipeline includes more than {}", counted(most, "file"));
                 let error = Diagnostic::error("too-many-includes", message).at(first.target.span);
                 let help = "a file that is included twice counts twice; check for a file that includes itself";
                 diagnostics.push(error.with_help(help.to_owned()));
@@ -350,7 +351,7 @@ impl<'o> IncludeLoader<'o> {
         }
         let most = self.options.limits.included_files;
         if let Some(first) = wanted.get(most) {
-            let message = format!("include: a header includes more than {most} files");
+            let message = format!("include: a header includes more than {}", counted(most, "file"));
             diagnostics.push(Diagnostic::error("too-many-includes", message).at(first.span));
             return None;
         }

@@ -1,7 +1,7 @@
 use super::ending::{Ending, why};
 use super::xml::legal;
 use super::{JobReport, PipelineReport};
-use executor_core::{HumanDuration, chain};
+use executor_core::{HumanDuration, chain, counted};
 use std::fmt::Write;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr;
@@ -163,8 +163,8 @@ fn artifacts(text: &mut String, jobs: &[JobReport]) {
             if let Some(label) = job.exposed_as.as_ref().filter(|_| kept.is_archive()) {
                 let _ = write!(text, " \"{}\"", line(label));
             }
-            let files = if kept.files == 1 { "file" } else { "files" };
-            let _ = writeln!(text, ", {} {files}, {} bytes", kept.files, kept.bytes);
+            let files = counted(kept.files, "file");
+            let _ = writeln!(text, ", {files}, {} bytes", kept.bytes);
         }
     }
 }

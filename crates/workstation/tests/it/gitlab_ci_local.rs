@@ -214,7 +214,7 @@ fn the_greatest_number_of_includes_can_be_set() {
     assert_eq!(jobs(&project, &options(2)).len(), 3);
     let errors = project.errors(&options(1));
     assert!(
-        errors.contains("more than 1 files are included"),
+        errors.contains("includes more than 1 file"),
         "{errors}"
     );
 }
