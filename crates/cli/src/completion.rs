@@ -1,17 +1,19 @@
-//! Completion of words that only the project or this build knows: jobs and executors.
+//! Completion of words that only the project or this build knows: jobs, stages and executors.
 //!
 //! The script of `runwright completion` calls the program for each word, with [`VARIABLE`] set.
 
 use crate::args::Cli;
-use crate::command::job_names;
+use crate::command::names_in;
 use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use console::shell_quoted;
 use executor_core::ProviderRegistry;
+use executor_core::job::When;
 use executor_docker::DockerOptions;
 use executor_shell::ShellConfig;
+use pipeline::{ResolvedJob, ResolvedPipeline};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
@@ -46,11 +48,48 @@ pub(crate) fn script(shell: clap_complete::Shell) -> io::Result<Vec<u8>> {
 
 /// Returns the completion of a job, or of the last one of a list.
 pub(crate) fn jobs() -> ArgValueCompleter {
-    ArgValueCompleter::new(|word: &OsStr| {
+    of_pipeline(|pipeline| names_of_jobs(pipeline, |_| true))
+}
+
+/// Returns the completion of a job that can wait for the user.
+pub(crate) fn manual_jobs() -> ArgValueCompleter {
+    of_pipeline(|pipeline| {
+        names_of_jobs(pipeline, |job| {
+            let of_rules = job.rules.entries().iter().filter_map(|rule| rule.when);
+            let mut when = of_rules.chain(job.when);
+            when.any(|when| matches!(when, When::Manual | When::Delayed))
+        })
+    })
+}
+
+/// Returns the completion of a stage that has jobs.
+pub(crate) fn stages() -> ArgValueCompleter {
+    of_pipeline(|pipeline| {
+        let has_job = |stage: &&String| {
+            let mut jobs = pipeline.jobs.iter();
+            jobs.any(|job| job.definition.stage == **stage)
+        };
+        pipeline.stages.iter().filter(has_job).cloned().collect()
+    })
+}
+
+fn names_of_jobs(
+    pipeline: &ResolvedPipeline,
+    is_meant: impl Fn(&ResolvedJob) -> bool,
+) -> Vec<String> {
+    let jobs = pipeline.jobs.iter().filter(|job| is_meant(job));
+    jobs.map(|job| job.name_in_file.to_string()).collect()
+}
+
+/// Returns the completion of a name in the pipeline, or of the last one of a list.
+fn of_pipeline(
+    take: impl Fn(&ResolvedPipeline) -> Vec<String> + Send + Sync + 'static,
+) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |word: &OsStr| {
         let words: Vec<OsString> = std::env::args_os().collect();
         let directory = option(&words, "-C", "--cwd").unwrap_or_else(|| ".".into());
         let file = option(&words, "-f", "--file");
-        let names = job_names(&directory, file.as_deref());
+        let names = names_in(&directory, file.as_deref(), &take);
         let is_bash = std::env::var_os(OF_BASH).is_some();
         let quoted = |name: String| {
             if is_bash { shell_quoted(&name) } else { name }

@@ -70,7 +70,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = heading::JOBS)]
     pub(crate) only_failed: bool,
     /// Only the jobs of this stage, and what they need unless --no-needs is given
-    #[arg(long, help_heading = heading::JOBS, value_name = "STAGE")]
+    #[arg(add = completion::stages(), long, help_heading = heading::JOBS, value_name = "STAGE")]
     pub(crate) stage: Option<String>,
     /// Run the jobs that they need as well (default)
     #[arg(long, help_heading = heading::JOBS, hide_short_help = true, overrides_with = "no_needs")]
@@ -82,7 +82,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = heading::JOBS, hide_short_help = true, conflicts_with_all = ["needs", "no_needs"])]
     pub(crate) only_needs: bool,
     /// Start this manual job
-    #[arg(add = completion::jobs(), long, help_heading = heading::JOBS, value_name = "JOB")]
+    #[arg(add = completion::manual_jobs(), long, help_heading = heading::JOBS, value_name = "JOB")]
     pub(crate) manual: Vec<String>,
 
     /// Run jobs without the artifacts that they need of other projects, and leave out those that start the

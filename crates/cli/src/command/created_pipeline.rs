@@ -8,7 +8,7 @@ use console::{print_diagnostics, print_notes, print_skipped};
 use includes::FetchPolicy;
 use pipeline::create::{CreatedJob, Creation};
 use pipeline::selector;
-use pipeline::{Diagnostics, Plan, Selection};
+use pipeline::{Diagnostics, Plan, ResolvedPipeline, Selection};
 use pipeline_insight::explain::Explainer;
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,9 +16,21 @@ use workstation::{
     LocalError, LocalPipeline, LocalProject, PipelineOptions, RemoteOptions, SettingValue,
 };
 
-/// Returns the names of the jobs in the pipeline file of a directory, without requests and messages; none if it is
-/// invalid.
+/// Returns the names of the jobs in the pipeline file of a directory, as [`names_in`].
 pub(crate) fn job_names(directory: &Path, file: Option<&Path>) -> Vec<String> {
+    names_in(directory, file, |pipeline| {
+        let jobs = pipeline.jobs.iter();
+        jobs.map(|job| job.name_in_file.to_string()).collect()
+    })
+}
+
+/// Returns the names that `take` finds in the pipeline file of a directory, each once, without requests and messages; none
+/// if the file is invalid.
+pub(crate) fn names_in(
+    directory: &Path,
+    file: Option<&Path>,
+    take: impl Fn(&ResolvedPipeline) -> Vec<String>,
+) -> Vec<String> {
     let read = || -> Result<Vec<String>, Failure> {
         let settings = settings(directory)?;
         let options = settings.options(&|_| false);
@@ -38,8 +50,7 @@ pub(crate) fn job_names(directory: &Path, file: Option<&Path>) -> Vec<String> {
         let Ok((pipeline, _)) = checked.into_result() else {
             return Ok(vec![]);
         };
-        let jobs = pipeline.resolved().jobs.iter();
-        let mut names: Vec<String> = jobs.map(|job| job.name_in_file.to_string()).collect();
+        let mut names = take(pipeline.resolved());
         // The instances of a `parallel` job follow one another.
         names.dedup();
         Ok(names)

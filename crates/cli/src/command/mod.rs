@@ -57,7 +57,7 @@ pub(crate) use choose::{choose, meant};
 pub(crate) use clean::clean;
 pub(crate) use config::config;
 pub(crate) use control::{cancel, play};
-pub(crate) use created_pipeline::job_names;
+pub(crate) use created_pipeline::{job_names, names_in};
 pub(crate) use environments::environments;
 pub(crate) use explain::{explain, variables};
 pub(crate) use gitlab::gitlab;

@@ -13,6 +13,8 @@ const FILE: &str = "
 compile: {script: [echo]}
 unit tests: {script: [echo]}
 many: {parallel: 2, script: [echo]}
+by hand: {stage: deploy, when: manual, script: [echo]}
+by rule: {stage: deploy, rules: [{if: $NO}, {when: manual}], script: [echo]}
 ";
 
 /// Returns what bash offers for the last of these words.
@@ -47,6 +49,9 @@ fn bash_completes_jobs_and_executors() {
     check(&["run", "--skip", "compile,ma"], &["compile,many"]);
     check(&["logs", "1", "com"], &["compile"]);
     check(&["run", "--executor", "d"], &["docker"]);
+    check(&["run", "--stage", ""], &["test", "deploy"]);
+    check(&["run", "--manual", ""], &["'by hand'", "'by rule'"]);
+    check(&["artifacts", "--type", "j"], &["junit"]);
     check(&["hist"], &["history"]);
     check(&["run", "--dry"], &["--dry-run"]);
     // An invalid file offers nothing, silently.
