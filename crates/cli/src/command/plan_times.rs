@@ -33,7 +33,7 @@ impl PlanTimes {
         let processors = std::thread::available_parallelism().ok();
         let workers = processors.and_then(|count| NonZeroU32::try_from(count).ok());
         let workers = workers.unwrap_or(NonZeroU32::MIN);
-        let expectations = Expectations::of_last_place(&durations, workers);
+        let expectations = Expectations::of_last_place(&durations, &created.project, workers);
         print_notes(expectations.notes());
         let is_nothing = jobs.as_ref().is_some_and(Vec::is_empty);
         let selection = Selection {

@@ -130,6 +130,8 @@ struct Document<'t> {
 struct PlaceDocument<'t> {
     executor: &'t str,
     in_place: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'t str>,
     jobs: Vec<JobDocument<'t>>,
 }
 
@@ -175,6 +177,7 @@ impl<'t> Document<'t> {
         let places = places.iter().map(|(place, jobs)| PlaceDocument {
             executor: &place.executor,
             in_place: place.in_place,
+            file: place.file.as_deref(),
             jobs: jobs
                 .iter()
                 .map(|(job, times)| JobDocument::of(job, times))

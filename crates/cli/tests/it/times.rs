@@ -281,3 +281,26 @@ fn damaged_records_are_dropped_and_reported_once() {
     assert!(done.stderr.contains("cannot be read"), "{}", done.stderr);
     project.runwright(&["times"]).expect_code(3);
 }
+
+#[test]
+fn times_of_another_pipeline_file_are_its_own() {
+    let project = Project::with_pipeline("job: {script: ['true']}\n");
+    project.write("other.yml", "job: {script: [sleep 1.2]}\n");
+    project.runwright(&["run"]).expect_code(0);
+    for _ in 0..3 {
+        project
+            .runwright(&["run", "-f", "other.yml"])
+            .expect_code(0);
+    }
+    let plan = |options: &[&str]| {
+        let words = [&["plan", "--times"], options].concat();
+        project.runwright(&words).expect_code(0).stdout
+    };
+    let unknown = "there are no times of earlier runs yet";
+    assert!(plan(&[]).contains(unknown), "{}", plan(&[]));
+    let other = plan(&["-f", "other.yml"]);
+    assert!(!other.contains(unknown), "{other}");
+    let times = project.runwright(&["times"]).expect_code(0).stdout;
+    assert!(times.starts_with("shell, other.yml\n"), "{times}");
+    assert!(times.contains("\nshell\n"), "{times}");
+}

@@ -123,14 +123,17 @@ impl JobTimes<'_> {
     }
 }
 
-/// Returns where jobs ran: `shell`, `shell, in place`.
+/// Returns where jobs ran: `shell`, `shell, in place`, `shell, ci/other.yml`.
 pub fn place(place: &JobPlace) -> String {
-    let executor = strip_controls(&place.executor);
+    let mut text = place.executor.clone();
     if place.in_place {
-        format!("{executor}, in place")
-    } else {
-        executor
+        text.push_str(", in place");
     }
+    if let Some(file) = &place.file {
+        text.push_str(", ");
+        text.push_str(file);
+    }
+    strip_controls(&text)
 }
 
 /// Returns a table of jobs: how long they usually take, took last, and whether that changed.

@@ -100,6 +100,7 @@ impl LocalRun {
         JobPlace {
             executor: self.executor.clone(),
             in_place: self.reserved.shared.options.isolation == Isolation::None,
+            file: JobPlace::file_of(self.reserved.read.project()),
         }
     }
 

@@ -187,6 +187,7 @@ mod tests {
         JobPlace {
             executor: "shell".to_owned(),
             in_place: false,
+            file: None,
         }
     }
 

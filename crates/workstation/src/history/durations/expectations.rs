@@ -1,5 +1,7 @@
 use super::durations::Durations;
+use super::past_times::PastTimes;
 use super::times_line::JobPlace;
+use crate::project::local_project::LocalProject;
 use pipeline::Plan;
 use pipeline_insight::forecast::{Forecast, Usual};
 use std::collections::HashMap;
@@ -16,15 +18,27 @@ pub struct Expectations {
 impl Expectations {
     /// Reads the usual durations in a place; `workers` is how many jobs run at once.
     pub fn read(durations: &Durations, place: &JobPlace, workers: NonZeroU32) -> Self {
-        Self::of_place(durations, Some(place), workers)
+        Self::of_place(durations, workers, |_| Some(place.clone()))
     }
 
-    /// Reads the usual durations in the place of the last run.
-    pub fn of_last_place(durations: &Durations, workers: NonZeroU32) -> Self {
-        Self::of_place(durations, None, workers)
+    /// Reads the usual durations in the place of the last run of the project's pipeline file.
+    pub fn of_last_place(
+        durations: &Durations,
+        project: &LocalProject,
+        workers: NonZeroU32,
+    ) -> Self {
+        let file = JobPlace::file_of(project);
+        Self::of_place(durations, workers, |past| {
+            let mut places = past.places().into_iter();
+            places.find(|place| place.file == file).cloned()
+        })
     }
 
-    fn of_place(durations: &Durations, place: Option<&JobPlace>, workers: NonZeroU32) -> Self {
+    fn of_place(
+        durations: &Durations,
+        workers: NonZeroU32,
+        place: impl FnOnce(&PastTimes) -> Option<JobPlace>,
+    ) -> Self {
         let mut notes = Vec::new();
         let path = durations.path();
         let usual = match durations.read() {
@@ -35,8 +49,7 @@ impl Expectations {
                         path.display()
                     ));
                 }
-                let place = place.or_else(|| past.places().first().copied());
-                place.map_or_else(HashMap::new, |place| past.usual(place, None))
+                place(&past).map_or_else(HashMap::new, |place| past.usual(&place, None))
             }
             Err(error) => {
                 notes.push(format!(

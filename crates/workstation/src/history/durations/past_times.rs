@@ -128,6 +128,7 @@ mod tests {
         JobPlace {
             executor: "shell".to_owned(),
             in_place,
+            file: None,
         }
     }
 

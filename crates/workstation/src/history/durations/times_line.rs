@@ -1,8 +1,10 @@
 //! The lines of the file of durations.
 
+use crate::project::local_project::{DEFAULT_FILE, LocalProject};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The version of the lines' shape.
 pub(super) const VERSION: u32 = 1;
@@ -25,7 +27,7 @@ pub struct RunTimes {
 /// Where jobs run. Durations of different places are not comparable.
 ///
 /// A job in the working tree itself finds the results of earlier builds, while others start from a clean copy. The
-/// kind of copy makes hardly any difference.
+/// kind of copy makes hardly any difference. Jobs of different pipeline files may have one name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct JobPlace {
     /// The name of the executor.
@@ -33,6 +35,17 @@ pub struct JobPlace {
     /// Whether they run in the working tree itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
+    /// The pipeline file, unless it is the default one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+impl JobPlace {
+    /// Returns the [`file`](Self::file) of a project.
+    pub fn file_of(project: &LocalProject) -> Option<String> {
+        let file = project.file();
+        (file != Path::new(DEFAULT_FILE)).then(|| file.display().to_string())
+    }
 }
 
 /// The first line of a compacted file: how many lines follow it then.
