@@ -92,7 +92,11 @@ pub(crate) fn explained(
         ErrorKind::InvalidSubcommand if at.is_some_and(|at| words[at] == "help") => {
             let at = at.unwrap_or(1);
             let words = [&words[..at], &words[at + 1..]].concat();
-            Ok(no_command(&text(ContextKind::InvalidSubcommand), at, &words))
+            Ok(no_command(
+                &text(ContextKind::InvalidSubcommand),
+                at,
+                &words,
+            ))
         }
         ErrorKind::UnknownArgument => {
             let option = text(ContextKind::InvalidArg);

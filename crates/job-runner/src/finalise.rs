@@ -7,7 +7,9 @@ use crate::panics::off_thread;
 use crate::stages::Stages;
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability, counted};
+use executor_core::{
+    BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability, counted,
+};
 use fail_point::fail_point;
 use git::{Git, GitDir, paths_in};
 use std::path::{Path, PathBuf};

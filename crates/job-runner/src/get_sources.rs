@@ -163,7 +163,10 @@ impl Stages<'_, '_> {
         }
         let what = if layer.is_some() { "Showing" } else { "Copied" };
         self.build.attachment = layer.map(Attachment::Layer);
-        self.log_result(&warnings, &format!("{what} {} of {root}", counted(files, "file")));
+        self.log_result(
+            &warnings,
+            &format!("{what} {} of {root}", counted(files, "file")),
+        );
     }
 
     /// Returns the artifacts of the job's dependencies. An unreadable one is reported when it is fetched.

@@ -40,7 +40,9 @@ pub fn raise_open_file_limit() -> Option<u64> {
 pub fn check_runtime_files() -> io::Result<()> {
     let files = || UnixStream::pair();
     // A runtime has a socket pair and three more files.
-    files().and_then(|pair| Ok([pair, files()?, files()?])).map(drop)
+    files()
+        .and_then(|pair| Ok([pair, files()?, files()?]))
+        .map(drop)
 }
 
 /// Gives a process, which this crate did not start, the limit on open files that this one was started with.

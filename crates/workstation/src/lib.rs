@@ -64,7 +64,9 @@ pub use run::function_run::{FunctionEnd, FunctionRun};
 pub use run::isolation::Isolation;
 pub use run::resource_groups::MachineResources;
 pub use run::session::{JobSession, SessionError};
-pub use run::{LocalRun, ReservedRun, RunBuilder, RunControls, RunExecutor, RunOptions, end_orphans};
+pub use run::{
+    LocalRun, ReservedRun, RunBuilder, RunControls, RunExecutor, RunOptions, end_orphans,
+};
 pub use settings::{
     CacheSettings, FilePlace, GarbageSettings, GitUse, IncludeSettings, InstanceSettings,
     JobSettings, LayeredValue, SECTIONS, SectionShape, SettingKey, SettingKind, SettingOrigin,

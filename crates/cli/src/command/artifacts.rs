@@ -148,9 +148,7 @@ fn is_zip(output: &Path) -> bool {
 
 /// Returns whether a path names a file that is an archive, but not in zip format.
 fn is_other_archive(output: &Path) -> bool {
-    const ENDINGS: [&str; 9] = [
-        "7z", "bz2", "gz", "rar", "tar", "tgz", "txz", "xz", "zst",
-    ];
+    const ENDINGS: [&str; 9] = ["7z", "bz2", "gz", "rar", "tar", "tgz", "txz", "xz", "zst"];
     let ending = output.extension().and_then(OsStr::to_str);
     let is_known = |ending: &str| ENDINGS.contains(&&*ending.to_ascii_lowercase());
     ending.is_some_and(is_known) && !output.is_dir()

@@ -95,7 +95,10 @@ pub(super) fn within_file_limit(wanted: Option<NonZeroU32>) -> Option<NonZeroU32
     if number <= most {
         return wanted;
     }
-    let (jobs, run) = (counted(most, "job"), if most.get() == 1 { "runs" } else { "run" });
+    let (jobs, run) = (
+        counted(most, "job"),
+        if most.get() == 1 { "runs" } else { "run" },
+    );
     print_notes([&format!(
         "{jobs} {run} at once, not {number}: the limit on open files is {limit} (`ulimit -Hn`)"
     )]);

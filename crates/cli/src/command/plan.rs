@@ -128,7 +128,11 @@ fn shown(
     let count = jobs.len();
     let name = creation.shown_name.as_deref().map(strip_controls);
     let name = name.map_or(String::new(), |name| format!("{name}, "));
-    let _ = writeln!(text, "{name}{situation}: {count} of {}", counted(all, "job"));
+    let _ = writeln!(
+        text,
+        "{name}{situation}: {count} of {}",
+        counted(all, "job")
+    );
     text.push_str(&table(&stages(jobs), style));
     let left_out = creation.jobs.iter().filter(|job| !job.is_included);
     for (number, job) in left_out.enumerate() {

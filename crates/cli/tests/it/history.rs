@@ -258,5 +258,9 @@ fn killed_run_is_reported_once_and_its_partial_log_is_shown() {
     let counts = "1 success, 1 interrupted or not started";
     assert!(done.stdout.contains(counts), "{}", done.stdout);
     let took = done.stdout.lines().nth(1).unwrap().split("ago").nth(1);
-    assert!(took.unwrap().trim_start().starts_with("-  "), "{}", done.stdout);
+    assert!(
+        took.unwrap().trim_start().starts_with("-  "),
+        "{}",
+        done.stdout
+    );
 }

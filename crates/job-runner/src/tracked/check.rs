@@ -156,9 +156,7 @@ fn warning(changed: &ChangedFiles) -> String {
     let who = if *is_certain {
         format!("the job changed {tracked} that it did not declare")
     } else {
-        format!(
-            "{tracked} changed that neither this job nor one running at the same time declared"
-        )
+        format!("{tracked} changed that neither this job nor one running at the same time declared")
     };
     let names: Vec<String> = first.iter().take(NAMES).map(|name| shown(name)).collect();
     let names = names.join(", ");

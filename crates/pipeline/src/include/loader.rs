@@ -15,7 +15,6 @@ use super::{FileHome, IncludeError, IncludeLocation};
 use crate::compose::merge;
 use crate::inputs::{self, Interpolation, PassedInputs, UserInputs};
 use crate::{IncludeRules, LoadOptions, Origins};
-use executor_core::counted;
 use executor_core::variable::JobVariables;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -141,7 +140,7 @@ impl<'o> IncludeLoader<'o> {
             }
             if let Some(first) = wanted.get(files_left) {
                 let most = self.options.limits.included_files;
-                let message = format!("include: the pipeline includes more than {}", counted(most, "file"));
+                let message = format!("include: more than {most} files are included");
                 let error = Diagnostic::error("too-many-includes", message).at(first.target.span);
                 let help = "a file that is included twice counts twice; check for a file that includes itself";
                 diagnostics.push(error.with_help(help.to_owned()));
@@ -351,7 +350,7 @@ impl<'o> IncludeLoader<'o> {
         }
         let most = self.options.limits.included_files;
         if let Some(first) = wanted.get(most) {
-            let message = format!("include: a header includes more than {}", counted(most, "file"));
+            let message = format!("include: a header includes more than {most} files");
             diagnostics.push(Diagnostic::error("too-many-includes", message).at(first.span));
             return None;
         }

@@ -307,7 +307,8 @@ impl LocalPipeline {
     fn notes_of_unset(&self, context: &PipelineContext) -> impl Iterator<Item = String> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let is_known = move |name: &str| {
-            let is_predefined = name == "CI" || name.starts_with("CI_") || name.starts_with("GITLAB_");
+            let is_predefined =
+                name == "CI" || name.starts_with("CI_") || name.starts_with("GITLAB_");
             let mut given = context.external.iter();
             is_predefined
                 || given.any(|it| it.variable.key == name)

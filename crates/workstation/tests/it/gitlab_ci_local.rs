@@ -199,7 +199,10 @@ fn unset_variables_are_in_no_job_and_no_rule() {
     let creation = pipeline.create().unwrap();
     assert!(creation.job("job").expect("there").is_included);
     let notes = pipeline.notes().unwrap();
-    assert_eq!(notes, ["there is no variable X to remove (--unset-variable)"]);
+    assert_eq!(
+        notes,
+        ["there is no variable X to remove (--unset-variable)"]
+    );
     let creation = project.read(&project.options()).create().unwrap();
     assert!(!creation.job("job").expect("there").is_included);
 }
@@ -214,7 +217,7 @@ fn the_greatest_number_of_includes_can_be_set() {
     assert_eq!(jobs(&project, &options(2)).len(), 3);
     let errors = project.errors(&options(1));
     assert!(
-        errors.contains("includes more than 1 file"),
+        errors.contains("more than 1 files are included"),
         "{errors}"
     );
 }

@@ -143,7 +143,10 @@ fn errors_have_a_location() {
     ] {
         let found = project.errors(&with_file(&project, text));
         assert!(found.contains(location), "{found}");
-        assert!(found.contains("this is not the name of a variable"), "{found}");
+        assert!(
+            found.contains("this is not the name of a variable"),
+            "{found}"
+        );
         assert!(!found.contains("bad"), "{found}");
     }
     let missing = PipelineOptions {

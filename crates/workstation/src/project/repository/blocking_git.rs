@@ -152,7 +152,8 @@ impl BlockingGit {
                 let work = work(root, processes.tree());
                 // Work that is late is dropped, which ends git.
                 let done = runtime.block_on(async { tokio::time::timeout(DEADLINE, work).await });
-                done.map_err(|_| BlockingGitError::Late)?.map_err(Into::into)
+                done.map_err(|_| BlockingGitError::Late)?
+                    .map_err(Into::into)
             };
             let done = started.map_err(BlockingGitError::Thread).and_then(run);
             // The caller may be gone.
