@@ -110,7 +110,7 @@ pub(crate) fn explained(
             }
             match at {
                 Some(at) if !is_command(&words[at]) => Ok(no_command_of_option(&option, at, words)),
-                Some(at) if !commands.is_empty() => {
+                Some(at) if !commands.is_empty() && !has_subcommands(&words[at]) => {
                     let command = words[at].to_string_lossy();
                     let error = anyhow!("`{command}` has no option `{option}`");
                     let help = format!("commands that have it: {}", commands.join(", "));
@@ -153,6 +153,13 @@ fn directory(words: &[OsString]) -> PathBuf {
 
 fn is_command(word: &OsStr) -> bool {
     word == "help" || Cli::command().find_subcommand(word).is_some()
+}
+
+/// Returns whether an option may belong to a command below this one.
+fn has_subcommands(word: &OsStr) -> bool {
+    let root = Cli::command();
+    let command = root.find_subcommand(word);
+    command.is_none_or(clap::Command::has_subcommands)
 }
 
 /// Returns the error for a first word that is not a command.

@@ -93,6 +93,10 @@ fn other_words_are_answered_with_the_command() {
         "`list` has no option `--serial`",
         "commands that have it: `run`, `watch`",
     );
+    project
+        .runwright(&["config", "show", "--manual"])
+        .expect_code(2)
+        .expect_text("unexpected argument '--manual'");
     check(
         &["help", "status"],
         "there is no command `status`",
