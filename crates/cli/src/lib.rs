@@ -26,8 +26,14 @@ use args::Command;
 use failure::{Failure, exit_code};
 use parsed_args::{ParsedArgs, SettingsScope};
 use std::ffi::OsString;
+use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
@@ -107,12 +113,38 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
     exit.map(exit_code)
 }
 
-/// Starts the program's own log on standard error: warnings, or the level that `RUNWRIGHT_LOG` sets.
+/// Starts the program's own log on standard error: warnings for the user, or what `RUNWRIGHT_LOG` selects, with times and
+/// origins for developers.
 fn start_log() {
-    let filter = std::env::var("RUNWRIGHT_LOG").unwrap_or_else(|_| "warn".to_owned());
+    let chosen = std::env::var("RUNWRIGHT_LOG").ok();
+    let filter = chosen.as_deref().unwrap_or("warn");
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(filter))
+        .with_writer(|| console::ErrorStream);
     // A second call in one process fails, since the log has already started; that is harmless.
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-        .with_writer(|| console::ErrorStream)
-        .try_init();
+    let _ = match &chosen {
+        Some(_) => log.try_init(),
+        None => log.event_format(Warning).try_init(),
+    };
+}
+
+/// Writes an event as a warning for the user.
+#[derive(Debug)]
+struct Warning;
+
+impl<S, N> FormatEvent<S, N> for Warning
+where
+    S: Subscriber + for<'l> LookupSpan<'l>,
+    N: for<'w> FormatFields<'w> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        writer.write_str("warning: ")?;
+        context.format_fields(writer.by_ref(), event)?;
+        writer.write_char('\n')
+    }
 }

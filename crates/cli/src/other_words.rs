@@ -157,7 +157,8 @@ fn is_command(word: &OsStr) -> bool {
 
 /// Returns whether an option may belong to a command below this one.
 fn has_subcommands(word: &OsStr) -> bool {
-    let root = Cli::command();
+    let mut root = Cli::command();
+    root.build();
     let command = root.find_subcommand(word);
     command.is_none_or(clap::Command::has_subcommands)
 }

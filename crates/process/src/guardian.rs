@@ -94,9 +94,9 @@ impl Drop for Guardian {
     }
 }
 
-/// Logs that a run has no guardian. The user need not know: if the run is killed, the next start cleans up.
+/// Warns that a run has no guardian: if it is killed, the next start cleans up.
 pub(crate) fn not_started(error: &io::Error) {
-    tracing::info!(error = chain(error), "The guardian could not be started.");
+    tracing::warn!(error = chain(error), "The guardian could not be started.");
 }
 
 fn command(journal: &Path) -> io::Result<Prepared> {
