@@ -147,7 +147,7 @@ fn directory(words: &[OsString]) -> PathBuf {
     let run = OsString::from("run");
     let command = line(words.iter().chain([&run]));
     let parsed = ParsedArgs::parse(command).ok();
-    let named = parsed.and_then(|mut it| it.command.project_mut()?.cwd.clone());
+    let named = parsed.and_then(|mut it| (*it.command.project_mut()?.cwd).clone());
     named.unwrap_or_else(|| PathBuf::from("."))
 }
 

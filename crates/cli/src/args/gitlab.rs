@@ -1,6 +1,6 @@
+use super::DirectoryArg;
 use clap::Args;
 use includes::FetchPolicy;
-use std::path::PathBuf;
 use workstation::RemoteOptions;
 
 /// Arguments of `runwright gitlab`.
@@ -13,9 +13,8 @@ Examples:
 
 Exit codes: 0 it responds, 2 no GitLab is known, 3 it does not respond, or denies you access")]
 pub(crate) struct GitLabArgs {
-    /// The directory to work in, instead of the current one
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cwd: DirectoryArg,
     /// The GitLab; default: the one of the repository's remote
     #[arg(long, value_name = "URL")]
     gitlab: Option<String>,

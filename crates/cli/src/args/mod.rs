@@ -4,6 +4,7 @@ mod clean;
 mod config;
 mod control;
 mod deferred;
+mod directory;
 mod docker;
 mod environments;
 mod explain;
@@ -31,6 +32,7 @@ pub(crate) use config::{
 };
 pub(crate) use control::{CancelArgs, PlayArgs};
 pub(crate) use deferred::Deferred;
+pub(crate) use directory::DirectoryArg;
 pub(crate) use docker::DockerArgs;
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::{ExplainArgs, VariablesArgs};
@@ -109,13 +111,11 @@ Examples:
 Exit codes:
   0  success       1  a job failed        2  usage or configuration error
   3  environment   130  stopped by a signal",
-    propagate_version = true
+    propagate_version = true,
+    // Global, so that its value reaches the commands that have it.
+    arg = DirectoryArg::option().global(true)
 )]
 pub(crate) struct Cli {
-    /// The directory to work in, instead of the current one
-    // Global, so that its value reaches the option of the same name that a command has.
-    #[arg(short = 'C', long, value_name = "DIR", global = true)]
-    cwd: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -1,4 +1,4 @@
-use super::{RemoteArgs, SituationArgs, heading, word_of};
+use super::{DirectoryArg, RemoteArgs, SituationArgs, heading, word_of};
 use clap::{Args, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -13,9 +13,8 @@ pub(crate) struct ProjectArgs {
     /// default: .bitrab-ci.yml where there is one, else .gitlab-ci.yml
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// The directory to work in, instead of the current one
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cwd: DirectoryArg,
     /// Set a pipeline variable; it overrides those of the file
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) variable: Vec<KeyValue>,
@@ -81,9 +80,8 @@ pub(crate) enum DialectArg {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = None::<&str>)]
 pub(crate) struct PlaceArgs {
-    /// The directory to work in, instead of the current one
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cwd: DirectoryArg,
 }
 
 /// `KEY=VALUE` from the command line.

@@ -126,7 +126,7 @@ pub(super) fn project_words(project: &ProjectArgs) -> Vec<String> {
     let mut words = Vec::new();
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     let path = |path: &Path| path.display().to_string();
-    if let Some(directory) = &project.cwd {
+    if let Some(directory) = &*project.cwd {
         option("-C", path(directory));
     }
     if let Some(file) = &project.file {
