@@ -7,9 +7,11 @@
 ///
 /// # Errors
 ///
-/// Returns the nodes of one cycle, each pointing to the next and the last to the first.
-pub(crate) fn order(edges: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
+/// Returns cycles without a common node, at least one of those that are connected. Each node points to the next, and the
+/// last to the first.
+pub(crate) fn order(edges: &[Vec<usize>]) -> Result<Vec<usize>, Vec<Vec<usize>>> {
     let mut states = vec![State::Unseen; edges.len()];
+    let mut cycles = Vec::new();
     let mut order = Vec::with_capacity(edges.len());
     for start in 0..edges.len() {
         if states[start] != State::Unseen {
@@ -33,13 +35,23 @@ pub(crate) fn order(edges: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
                     path.push((next, 0));
                 }
                 State::OnPath => {
-                    let cycle = path.iter().map(|&(node, _)| node);
-                    return Err(cycle.skip_while(|&node| node != next).collect());
+                    let start = path.iter().rposition(|&(node, _)| node == next);
+                    let cycle = path.drain(start.unwrap_or_default()..);
+                    let cycle: Vec<usize> = cycle.map(|(node, _)| node).collect();
+                    // The search goes on before the cycle, so that its time stays linear.
+                    for &node in &cycle {
+                        states[node] = State::Done;
+                    }
+                    cycles.push(cycle);
                 }
             }
         }
     }
-    Ok(order)
+    if cycles.is_empty() {
+        Ok(order)
+    } else {
+        Err(cycles)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,9 +73,15 @@ mod tests {
 
     #[test]
     fn a_cycle_is_returned_without_the_path_to_it() {
-        let edges = [vec![1], vec![2], vec![3], vec![1], vec![4]];
-        assert_eq!(order(&edges), Err(vec![1, 2, 3]));
-        assert_eq!(order(&[vec![0]]), Err(vec![0]));
+        let edges = [vec![1], vec![2], vec![3], vec![1]];
+        assert_eq!(order(&edges), Err(vec![vec![1, 2, 3]]));
+        assert_eq!(order(&[vec![0]]), Err(vec![vec![0]]));
+    }
+
+    #[test]
+    fn cycles_without_a_common_node_are_all_returned() {
+        let edges = [vec![1, 3], vec![0], vec![2, 0], vec![4], vec![5, 3], vec![]];
+        assert_eq!(order(&edges), Err(vec![vec![0, 1], vec![2], vec![3, 4]]));
     }
 
     #[test]

@@ -42,6 +42,7 @@ impl Pipeline {
     /// Applies defaults and variables, expands `parallel` and checks all names.
     pub fn resolve(&self, diagnostics: &mut Diagnostics) -> ResolvedPipeline {
         let mut resolved = resolve::resolve(&self.config, diagnostics);
+        resolved.tree = Some(Arc::clone(&self.tree));
         if let Some(needs) = &self.needs {
             needs.apply(&mut resolved, &self.tree);
         }

@@ -63,8 +63,16 @@ fn lint_refuses_what_no_situation_accepts() {
         assert_eq!(error["code"], code, "{report}");
         let place = (&error["line"], &error["column"]);
         assert_eq!(place, (&json!(line), &json!(column)), "{report}");
-        project.runwright(&["plan"]).expect_code(2);
-        project.runwright(&["run"]).expect_code(2);
+        // Both point at the same location.
+        let place = format!(".gitlab-ci.yml:{line}:{column}\n");
+        project
+            .runwright(&["plan"])
+            .expect_code(2)
+            .expect_text(&place);
+        project
+            .runwright(&["run"])
+            .expect_code(2)
+            .expect_text(&place);
     };
     check(
         "variables: {Z: z}\na:\n  script: x\n  variables:\n    A: $B\n    B: $A\n",
@@ -111,6 +119,12 @@ fn lint_refuses_what_no_situation_accepts() {
             .expect_code(0)
             .expect_text(text);
     }
+    // Variables of the rule that matches.
+    let rules = "a:\n  script: x\n  rules:\n    - [{if: $X}]\n    - variables: {A: $B}\nvariables: {B: $A}\n";
+    Project::with_pipeline(rules)
+        .runwright(&["plan"])
+        .expect_code(2)
+        .expect_text(".gitlab-ci.yml:5:19\n");
     // A variable from outside, or one of a workflow rule, may end a cycle.
     let project = Project::with_pipeline("variables: {A: $B, B: $A}\na: {script: 'true'}\n");
     project
@@ -133,6 +147,67 @@ fn lint_refuses_what_no_situation_accepts() {
         "{}",
         done.stderr
     );
+}
+
+#[test]
+fn lint_refuses_a_need_that_rules_always_leave_out() {
+    let lint = |a: &str, b: &str, code: u8| {
+        let text = format!("a:\n  script: x\n  RULES\nb:\n  script: x\n  {b}\n");
+        let project = Project::with_pipeline(&text.replace("RULES", a));
+        project.runwright(&["lint"]).expect_code(code.into()).stdout
+    };
+    let never = "rules: [{when: never}]";
+    insta::assert_snapshot!(lint(never, "needs: [a]", 2), @r"
+    error[left-out-need]: `b` needs `a`, which is not in the pipeline
+     --> .gitlab-ci.yml:4:1
+      |
+    3 |   rules: [{when: never}]
+      |           ------------- leaves `a` out: it always matches
+    4 | b:
+      | ^ needs `a`
+      |
+      = help: with `optional: true`, the need is dropped when rules leave `a` out: `needs: [{job: a, optional: true}]`
+
+    .gitlab-ci.yml is invalid: 1 error.
+    ");
+    insta::assert_snapshot!(lint("rules: [{if: $X, when: never}, {if: '\"1\" == \"2\"'}]", "needs: [a]", 2), @r#"
+    error[left-out-need]: `b` needs `a`, which is not in the pipeline
+     --> .gitlab-ci.yml:4:1
+      |
+    3 |   rules: [{if: $X, when: never}, {if: '"1" == "2"'}]
+      |                -- leaves `a` out: it has `when: never`
+      |                                       ------------ leaves `a` out: it never matches
+    4 | b:
+      | ^ needs `a`
+      |
+      = help: with `optional: true`, the need is dropped when rules leave `a` out: `needs: [{job: a, optional: true}]`
+
+    .gitlab-ci.yml is invalid: 1 error.
+    "#);
+    // Such a pipeline exists without the job, or with other needs.
+    for job in [
+        "needs: [a]\n  rules: [{if: $X}]",
+        "needs: [a]\n  only: [tags]",
+        "rules: [{if: $X, needs: [a]}, {when: always}]",
+    ] {
+        let text = lint(never, job, 0);
+        assert!(text.contains("warning[left-out-need]"), "{text}");
+    }
+    for (rules, job) in [
+        (never, "needs: [{job: a, optional: true}]"),
+        (never, "needs: [a]\n  rules: [{when: never}]"),
+        (
+            "rules: [{if: $X, when: never}, {when: always}]",
+            "needs: [a]",
+        ),
+        (
+            "rules: [{if: '\"1\" == \"1\"'}, {when: never}]",
+            "needs: [a]",
+        ),
+    ] {
+        let text = lint(rules, job, 0);
+        assert!(!text.contains("left-out-need"), "{text}");
+    }
 }
 
 #[test]

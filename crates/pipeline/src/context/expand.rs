@@ -11,15 +11,20 @@ const LONGEST_VALUES: usize = 16 * LONGEST_VALUE;
 /// Why the references among variables cannot be expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub enum ExpandError {
-    /// They refer to each other.
-    #[error("the variables refer to each other in a cycle: {}", .0.join(" -> "))]
-    Cycle(Vec<String>),
+    /// They refer to each other, in these cycles; the last name of a cycle is its first.
+    #[error("the variables refer to each other in a cycle: {}", cycles_text(.0))]
+    Cycles(Vec<Vec<String>>),
     /// A value becomes too long.
     #[error("the value of the variable {0} is larger than 1 MiB")]
     TooLong(String),
     /// The values become too long in total.
     #[error("the values of the variables are larger than 16 MiB in total")]
     AllTooLong,
+}
+
+fn cycles_text(cycles: &[Vec<String>]) -> String {
+    let cycles: Vec<String> = cycles.iter().map(|cycle| cycle.join(" -> ")).collect();
+    cycles.join(", ")
 }
 
 /// The references that an expansion keeps. The default keeps none, and makes unknown variables
@@ -75,10 +80,12 @@ pub fn sort_and_expand(
                 .collect()
         })
         .collect();
-    let order = graph::order(&edges).map_err(|cycle| {
-        let first = cycle.first().copied();
-        let names = cycle.into_iter().chain(first);
-        ExpandError::Cycle(names.map(|index| variables[index].key.clone()).collect())
+    let order = graph::order(&edges).map_err(|cycles| {
+        let names = cycles.iter().map(|cycle| {
+            let nodes = cycle.iter().chain(cycle.first());
+            nodes.map(|&at| variables[at].key.clone()).collect()
+        });
+        ExpandError::Cycles(names.collect())
     })?;
 
     let mut total = 0;
@@ -214,6 +221,11 @@ mod tests {
         assert_eq!(
             cycle.to_string(),
             "the variables refer to each other in a cycle: A -> B -> A"
+        );
+        let cycles = expand(&[("A", "$B"), ("B", "$A"), ("C", "$A$D"), ("D", "$C")]).unwrap_err();
+        assert_eq!(
+            cycles.to_string(),
+            "the variables refer to each other in a cycle: A -> B -> A, C -> D -> C"
         );
         let bomb: Vec<(String, String)> = (0..40)
             .map(|level| (format!("V{level}"), format!("$V{0}$V{0}", level + 1)))

@@ -1,19 +1,28 @@
 //! Checks of the included jobs: their needs and their variables.
 
 use super::conditions::Conditions;
-use super::{CreatedJob, Creation, JobLayers, LayeredVariable, Layers, left_out};
+use super::left_out::{self, Labels};
+use super::{CreatedJob, Creation, JobLayers, Layer, LayeredVariable, Layers};
 use crate::context::{ExpandError, Kept, sort_and_expand};
+use crate::resolve::ResolvedJob;
+use crate::rules::Rule;
 use executor_core::job::VariableDefinition;
 use executor_core::variable::LONGEST_VALUE;
 use indexmap::IndexMap;
 use std::collections::HashSet;
+use yaml::Node;
 use yaml::diagnostic::Diagnostic;
+use yaml::source::Span;
+
+/// The maximum number of references of cycles that are shown with their locations.
+const MOST_REFERENCES: usize = 20;
 
 /// Finds needs of included jobs that are not in the pipeline.
 pub(super) fn check_needs(
     jobs: &[CreatedJob],
     conditions: &Conditions<'_>,
     layers: &Layers<'_>,
+    locations: &Locations<'_>,
     problems: &mut Vec<Diagnostic>,
 ) {
     let included = jobs.iter().filter(|job| job.is_included);
@@ -22,43 +31,42 @@ pub(super) fn check_needs(
         let Some(needs) = &job.definition.needs else {
             continue;
         };
-        let (name, span, count) = (job.name(), job.resolved.span, needs.len());
+        let count = needs.len();
         let most = conditions.situation().most_needs;
         if count > most {
-            problems.push(Diagnostic {
-                span,
-                ..too_many_needs(name, count, most)
-            });
+            problems.push(locations.too_many_needs(job, count, most));
             continue;
         }
         let missing = needs.iter().filter(|need| !need.optional);
         for need in missing.filter(|need| !names.contains(need.job.as_str())) {
-            let needed = &need.job;
-            let message = format!("`{name}` needs `{needed}`, which is not in the pipeline");
-            let help = format!(
-                "with `optional: true`, the need is dropped when rules leave `{needed}` out: \
-                 `needs: [{{job: {needed}, optional: true}}]`"
-            );
-            let other = jobs.iter().find(|job| job.name() == needed);
+            let other = jobs.iter().find(|job| job.name() == need.job);
             let why = other.map(|other| left_out::of_job(other, conditions, layers));
-            let why = why.into_iter().flatten();
-            let why = why.map(|(span, words)| (span, format!("leaves `{needed}` out: {words}")));
-            let own = span.map(|span| (span, format!("needs `{needed}`")));
-            problems.push(Diagnostic {
-                span,
-                related: own.into_iter().chain(why).collect(),
-                help: Some(help),
-                ..Diagnostic::error("left-out-need", message)
-            });
+            problems.push(left_out_need(
+                &job.resolved,
+                &need.job,
+                why.unwrap_or_default(),
+            ));
         }
     }
 }
 
-/// Returns the error of a job with more needs than are allowed.
-pub(super) fn too_many_needs(name: &str, count: usize, most: usize) -> Diagnostic {
-    let message = format!("`{name}` needs {count} jobs; at most {most} are allowed");
-    let help = "without `needs`, a job waits for all jobs of earlier stages";
-    Diagnostic::error("too-many-needs", message).with_help(help.to_owned())
+/// Returns the error of a job that needs one that is not in the pipeline, with the rules that leave it out.
+pub(super) fn left_out_need(job: &ResolvedJob, needed: &str, why: Labels) -> Diagnostic {
+    let name = &job.definition.name;
+    let message = format!("`{name}` needs `{needed}`, which is not in the pipeline");
+    let help = format!(
+        "with `optional: true`, the need is dropped when rules leave `{needed}` out: \
+         `needs: [{{job: {needed}, optional: true}}]`"
+    );
+    let why = why.into_iter();
+    let why = why.map(|(span, words)| (span, format!("leaves `{needed}` out: {words}")));
+    let own = job.span.map(|span| (span, format!("needs `{needed}`")));
+    Diagnostic {
+        span: job.span,
+        related: own.into_iter().chain(why).collect(),
+        help: Some(help),
+        ..Diagnostic::error("left-out-need", message)
+    }
 }
 
 /// Finds variables that refer to each other in a cycle, or expand to too much text.
@@ -68,24 +76,19 @@ pub(super) fn too_many_needs(name: &str, count: usize, most: usize) -> Diagnosti
 pub(super) fn check_variables(
     jobs: &[CreatedJob],
     layers: &Layers<'_>,
+    locations: &Locations<'_>,
     problems: &mut Vec<Diagnostic>,
 ) {
-    problems.extend(
-        invalid_variables(jobs, layers)
-            .into_iter()
-            .map(|(error, jobs)| {
-                let others = match jobs.len() - 1 {
-                    0 => String::new(),
-                    1 => " and one other job".to_owned(),
-                    more => format!(" and {more} other jobs"),
-                };
-                let message = format!("`{}`{others}: {error}", jobs[0].name());
-                Diagnostic {
-                    span: jobs[0].resolved.span,
-                    ..Diagnostic::error(code_of(&error), message)
-                }
-            }),
-    );
+    let invalid = invalid_variables(jobs, layers).into_iter();
+    problems.extend(invalid.map(|(error, jobs)| {
+        let others = match jobs.len() - 1 {
+            0 => String::new(),
+            1 => " and one other job".to_owned(),
+            more => format!(" and {more} other jobs"),
+        };
+        let message = format!("`{}`{others}: {error}", jobs[0].name());
+        locations.problem(&error, message, jobs[0], layers)
+    }));
 }
 
 /// Returns the errors among the variables of included jobs, each with the jobs that have it.
@@ -112,10 +115,90 @@ pub(super) fn invalid_variables<'j>(
     found
 }
 
+/// Finds where the file defines the variables and needs of a job.
+#[derive(Debug)]
+pub(super) struct Locations<'a> {
+    /// The content of the file.
+    pub(super) tree: Option<&'a Node>,
+    /// The workflow rule that matched.
+    pub(super) workflow_rule: Option<&'a Rule>,
+}
+
+impl Locations<'_> {
+    /// Returns the problem of an error among the variables of a job, at the first of them, or else at the job.
+    pub(super) fn problem(
+        &self,
+        error: &ExpandError,
+        message: String,
+        job: &CreatedJob,
+        layers: &Layers<'_>,
+    ) -> Diagnostic {
+        let layers = Creation::job_layers(job, layers);
+        let label = |name: &str, words: String| Some((self.find(name, job, &layers)?, words));
+        let related: Labels = match error {
+            ExpandError::Cycles(cycles) => {
+                let references = cycles.iter().flat_map(|names| names.windows(2));
+                let references = references.take(MOST_REFERENCES);
+                let label = |pair: &[String]| label(&pair[0], format!("refers to `{}`", pair[1]));
+                references.filter_map(label).collect()
+            }
+            ExpandError::TooLong(name) => label(name, String::new()).into_iter().collect(),
+            ExpandError::AllTooLong => Labels::new(),
+        };
+        Diagnostic {
+            span: related.first().map(|(span, _)| *span).or(job.resolved.span),
+            related,
+            ..Diagnostic::error(code_of(error), message)
+        }
+    }
+
+    /// Returns the problem of a job with more needs than are allowed.
+    pub(super) fn too_many_needs(&self, job: &CreatedJob, count: usize, most: usize) -> Diagnostic {
+        let in_file = self
+            .tree
+            .and_then(|tree| tree.get(&job.resolved.name_in_file));
+        let rules = in_file.and_then(|in_file| in_file.get("rules"));
+        let rule = job.matching_rule().zip(rules);
+        let rule = rule.and_then(|(rule, rules)| entry_of(rule, rules));
+        let mut owners = [rule, in_file.map(AsRef::as_ref)].into_iter().flatten();
+        let needs = owners.find_map(|owner| owner.get("needs"));
+        let name = job.name();
+        let message = format!("`{name}` needs {count} jobs; at most {most} are allowed");
+        let help = "without `needs`, a job waits for all jobs of earlier stages";
+        Diagnostic {
+            span: needs.map(|needs| needs.span).or(job.resolved.span),
+            help: Some(help.to_owned()),
+            ..Diagnostic::error("too-many-needs", message)
+        }
+    }
+
+    /// Returns the location of the effective variable of this name, unless it is from outside the file.
+    fn find(&self, name: &str, job: &CreatedJob, layers: &JobLayers<'_>) -> Option<Span> {
+        let tree = self.tree?;
+        let in_file = || tree.get(&job.resolved.name_in_file);
+        let owner = match layers.find(name)?.layer {
+            Layer::Global => tree,
+            Layer::Workflow => entry_of(self.workflow_rule?, tree.get("workflow")?.get("rules")?)?,
+            Layer::Own => in_file()?,
+            Layer::Rule => entry_of(job.matching_rule()?, in_file()?.get("rules")?)?,
+            Layer::Job | Layer::Predefined | Layer::User | Layer::External => return None,
+        };
+        Some(owner.get("variables")?.as_mapping()?.get(name)?.key_span)
+    }
+}
+
+/// Returns the entry of a rule in a list of rules, which may be nested.
+fn entry_of<'n>(rule: &Rule, rules: &'n Node) -> Option<&'n Node> {
+    match rules.as_sequence() {
+        Some(entries) => entries.iter().find_map(|entry| entry_of(rule, entry)),
+        None => (rules.span == rule.span).then_some(rules),
+    }
+}
+
 /// Returns the code of an error among variables.
-pub(super) fn code_of(error: &ExpandError) -> &'static str {
+fn code_of(error: &ExpandError) -> &'static str {
     match error {
-        ExpandError::Cycle(_) => "variable-cycle",
+        ExpandError::Cycles(_) => "variable-cycle",
         ExpandError::TooLong(_) | ExpandError::AllTooLong => "variables-too-large",
     }
 }

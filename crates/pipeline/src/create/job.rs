@@ -69,9 +69,7 @@ fn with_rule(resolved: &ResolvedJob, rule: &Rule, at: usize) -> Option<Arc<JobDe
     if rule.interruptible.is_some() && rule.interruptible != changed.interruptible {
         Arc::make_mut(&mut changed).interruptible = rule.interruptible;
     }
-    // An empty list keeps the job's own needs, as in GitLab, contrary to its documentation.
-    let needs = resolved.rule_needs.get(at).and_then(Option::as_ref);
-    if let Some(needs) = needs.filter(|found| !found.needs.is_empty() || !found.cross.is_empty()) {
+    if let Some(needs) = resolved.needs_of_rule(at) {
         let changed = Arc::make_mut(&mut changed);
         changed.needs = Some(needs.needs.clone());
         changed.needs_cross = (!needs.cross.is_empty()).then(|| needs.cross.clone());

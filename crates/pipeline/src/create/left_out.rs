@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use yaml::source::Span;
 
 /// The maximum number of locations in a message.
-const MOST_SHOWN: usize = 8;
+pub(super) const MOST_SHOWN: usize = 8;
 
 /// The maximum length of a label, in characters.
 const LONGEST_LABEL: usize = 100;
@@ -94,7 +94,7 @@ fn deciding_rules(job: &CreatedJob) -> &[Rule] {
 }
 
 /// Returns the location of a rule's condition, or else of the rule.
-fn location(rule: &Rule) -> Span {
+pub(super) fn location(rule: &Rule) -> Span {
     let condition = rule.condition.as_ref();
     condition.map_or(rule.span, |condition| condition.span)
 }

@@ -1,4 +1,5 @@
 use super::cache_key::CacheKeys;
+use super::checks::Locations;
 use super::conditions::Conditions;
 use super::{
     CreatedJob, Creation, JobLayers, Layers, Refusal, RefusalReason, checks, job, left_out,
@@ -58,7 +59,11 @@ pub fn create(
         job.expand_names(&layers);
     }
     if creation.refusal.is_none() {
-        creation.refusal = refusal(&creation, &conditions, &layers, problems);
+        let locations = Locations {
+            tree: resolved.tree.as_deref(),
+            workflow_rule: rule,
+        };
+        creation.refusal = refusal(&creation, &conditions, &layers, &locations, problems);
     }
     match workflow::name(&resolved.workflow, &layers.of_pipeline()) {
         Ok(name) => {
@@ -100,10 +105,11 @@ fn refusal(
     creation: &Creation,
     conditions: &Conditions<'_>,
     layers: &Layers<'_>,
+    locations: &Locations<'_>,
     mut problems: Vec<Diagnostic>,
 ) -> Option<Refusal> {
-    checks::check_needs(&creation.jobs, conditions, layers, &mut problems);
-    checks::check_variables(&creation.jobs, layers, &mut problems);
+    checks::check_needs(&creation.jobs, conditions, layers, locations, &mut problems);
+    checks::check_variables(&creation.jobs, layers, locations, &mut problems);
     if !problems.is_empty() {
         let reason = RefusalReason::SeedError;
         return Some(Refusal { reason, problems });

@@ -78,6 +78,12 @@ impl Expression {
         evaluate::is_true(&self.tree, variables)
     }
 
+    /// Returns whether the condition is true, if it has no variables and inputs.
+    pub fn constant(&self) -> Option<bool> {
+        let mut names = self.variables().chain(self.inputs());
+        names.next().is_none().then(|| self.is_true(&[]))
+    }
+
     /// Returns the values of its parts, to explain the result.
     pub fn trace(&self, variables: &dyn Variables) -> Trace {
         trace::trace(&self.text, &self.tree, variables)

@@ -92,7 +92,8 @@ fn with_refs(given: &PolicyKeyword) -> (Policy, Value) {
     (policy, written)
 }
 
-fn default_policy() -> Policy {
+/// Returns the `only` of a job without the keyword.
+pub(crate) fn default_policy() -> Policy {
     let names = DEFAULT_REFS.map(|name| RefPattern::Name(name.to_owned()));
     Policy {
         refs: Some(names.to_vec()),

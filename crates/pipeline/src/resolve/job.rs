@@ -38,6 +38,14 @@ pub struct ResolvedJob {
 }
 
 impl ResolvedJob {
+    /// Returns the needs of the rule with this index, if they replace those of the job.
+    ///
+    /// An empty list keeps the job's own needs, as in GitLab, contrary to its documentation.
+    pub(crate) fn needs_of_rule(&self, at: usize) -> Option<&ResolvedNeeds> {
+        let needs = self.rule_needs.get(at)?.as_ref();
+        needs.filter(|found| !found.needs.is_empty() || !found.cross.is_empty())
+    }
+
     /// Completes `definition`, which is this job's or the one a rule changed, with the rules as
     /// written and all variables of the file. The job's variables override `shared` ones, and those
     /// of the rule override both.

@@ -15,6 +15,7 @@ mod matrix_value;
 mod needs;
 pub mod written;
 
+pub(crate) use conditions::default_policy;
 pub use job::ResolvedJob;
 pub use needs::ResolvedNeeds;
 
@@ -23,10 +24,12 @@ use executor_core::job::JobDefinition;
 use expand::Expansion;
 use needs::NeedsExpansion;
 use std::collections::HashMap;
+use std::sync::Arc;
+use yaml::Node;
 use yaml::diagnostic::Diagnostics;
 
 /// A pipeline whose jobs have nothing left to inherit or look up.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct ResolvedPipeline {
     /// The stages in order, `.pre` and `.post` included.
     pub stages: Vec<String>,
@@ -36,6 +39,8 @@ pub struct ResolvedPipeline {
     pub variables: Variables,
     /// Conditions on the pipeline, and its name.
     pub workflow: Workflow,
+    /// The content of the file, for the locations of variables; absent if the jobs are not from a file.
+    pub tree: Option<Arc<Node>>,
 }
 
 impl ResolvedPipeline {
@@ -64,6 +69,7 @@ pub fn resolve(config: &Config, diagnostics: &mut Diagnostics) -> ResolvedPipeli
         variables: config.variables.clone(),
         workflow: config.workflow.clone(),
         jobs: Vec::new(),
+        tree: None,
     };
     let Some(expansion) = Expansion::of(config, diagnostics) else {
         return resolved;

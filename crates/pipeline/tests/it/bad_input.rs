@@ -194,6 +194,21 @@ fn unknown_names_are_refused() {
       = help: `z` is in the stage `deploy`, which comes after `build`
     "
     );
+    insta::assert_snapshot!(
+        errors("a: {script: x, needs: [b]}\nb: {script: x, needs: [c, a]}\nc: {script: x}\nd: {script: x, parallel: 2, needs: [c, d]}\n"),
+        @r"
+    error[needs-cycle]: The pipeline has circular dependencies: the jobs need each other in a cycle: a -> b -> a
+     --> .gitlab-ci.yml:1:24
+      |
+    1 | a: {script: x, needs: [b]}
+      |                        ^
+    error[needs-cycle]: The pipeline has circular dependencies: the jobs need each other in a cycle: d 1/2 -> d 1/2
+     --> .gitlab-ci.yml:4:40
+      |
+    4 | d: {script: x, parallel: 2, needs: [c, d]}
+      |                                        ^
+    "
+    );
     check_code("a: {script: x, needs: [a]}", "needs-cycle");
     check_code(
         "b: {script: x}\na: {script: x, needs: [b, b]}",

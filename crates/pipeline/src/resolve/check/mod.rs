@@ -171,10 +171,19 @@ impl<'c> Checker<'c> {
                 .filter_map(|need| self.expansion.index_of(&need.job))
                 .collect()
         });
-        let Err(cycle) = graph::order(&edges.collect::<Vec<_>>()) else {
-            return;
-        };
+        let cycles = graph::order(&edges.collect::<Vec<_>>()).err();
+        let mut reported = HashSet::new();
+        for cycle in cycles.into_iter().flatten() {
+            // The instances of `parallel` jobs have the same cycle.
+            if reported.insert(&resolved[cycle[0]].name_in_file) {
+                self.report_cycle(&cycle, resolved);
+            }
+        }
+    }
+
+    fn report_cycle(&mut self, cycle: &[usize], resolved: &[ResolvedJob]) {
         let first = &resolved[cycle[0]];
+        let next = &resolved[cycle[1 % cycle.len()]];
         let shown = cycle.iter().take(MOST_IN_CYCLE);
         let mut names: Vec<&str> = shown.map(|&at| &*resolved[at].definition.name).collect();
         if cycle.len() > MOST_IN_CYCLE {
@@ -189,7 +198,13 @@ impl<'c> Checker<'c> {
             return;
         };
         let in_file = self.expansion.find(&first.definition.name);
-        let need = in_file.and_then(|job| job.needs.as_ref()?.first());
+        let names = [&*next.definition.name, &*next.name_in_file];
+        let mut needs = in_file
+            .and_then(|job| job.needs.as_ref())
+            .into_iter()
+            .flatten();
+        let need =
+            needs.find(|need| needs::job_name(need).is_some_and(|name| names.contains(&name)));
         let span = need.map_or(span, |need| need.span);
         self.report("needs-cycle", message, span, None);
     }

@@ -174,7 +174,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-fn job_name(entry: &Spanned<NeedEntry>) -> Option<&str> {
+pub(super) fn job_name(entry: &Spanned<NeedEntry>) -> Option<&str> {
     match &entry.value {
         NeedEntry::Job(need) => Some(&need.need.job),
         NeedEntry::Cross(_) | NeedEntry::Mirror(_) => None,
