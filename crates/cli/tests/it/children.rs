@@ -188,11 +188,19 @@ fn downstream_pipeline_runs_in_the_checkout_of_its_project() {
         .expect_code(1)
         .expect_text("downstream_bridge_project_not_found")
         .expect_text("config.toml: `\"group/other\" = ");
+    let warning = "warning[not-local]: `trigger:project`: the job fails: the settings do not say";
+    let lint = project.runwright(&["lint", "--strict"]).expect_code(0);
+    let lint = lint
+        .expect_text(warning)
+        .expect_text(".gitlab-ci.yml:3:22\n");
+    lint.expect_text("config.toml: `\"group/other\" = ");
 
     fs::create_dir_all(project.home()).unwrap();
     let checkout = other.dir();
     let settings = format!("[projects]\n\"group/other\" = \"{}\"\n", checkout.display());
     fs::write(project.home().join("config.toml"), settings).unwrap();
+    let lint = project.runwright(&["lint"]).expect_code(0);
+    assert!(!lint.all().contains(warning), "{lint:?}");
     let done = project
         .runwright(&["run"])
         .expect_code(0)

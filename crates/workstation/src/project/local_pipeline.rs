@@ -12,6 +12,7 @@ use crate::project::repository::{BlockingGit, GitRepository};
 use crate::project::situation::SituationOptions;
 use crate::project::user_input::UserInput;
 use crate::remote::{ApiMode, GitLabVariables, Merged, Outside, ProjectIncludes, RemoteOptions};
+use crate::run::check_triggers;
 use crate::run::children::ReadPipeline;
 use executor_core::variable::JobVariables;
 use includes::FetchPolicy;
@@ -168,12 +169,14 @@ impl LocalPipeline {
         Self::read(self.project(), &options)
     }
 
-    /// Reports what no situation accepts; variables from outside count, except those of a GitLab.
+    /// Reports what no situation accepts, and triggers of projects that the settings do not name. Variables from outside
+    /// count, except those of a GitLab.
     pub fn check_creation(&self, diagnostics: &mut Diagnostics) {
         let given = self.read.project_context.external().to_vec();
         self.read
             .loaded
             .check_creation(&self.resolved, given, diagnostics);
+        check_triggers(&self.resolved, &self.read.outside, diagnostics);
     }
 
     /// Returns the project that it was read from.

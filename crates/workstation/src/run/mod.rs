@@ -35,6 +35,7 @@ pub use reserved_run::ReservedRun;
 pub use run_controls::RunControls;
 pub use supervision::end_orphans;
 
+pub(crate) use other_projects::check_triggers;
 pub(crate) use reserved_run::RunShared;
 pub(crate) use runner::{RunnerParts, runner_of};
 pub(crate) use start::job_results;

@@ -6,6 +6,7 @@ use crate::project::local_pipeline::LocalPipeline;
 use crate::project::local_project::LocalProject;
 use crate::project::pipeline_options::PipelineOptions;
 use crate::project::situation::{SituationOptions, UPSTREAM};
+use crate::run::other_projects::unknown_project;
 use executor_core::job::RefType;
 use executor_core::variable::without_secrets;
 use executor_core::{Cancellation, FailureReason, chain};
@@ -109,12 +110,7 @@ impl ParentPipeline {
         let settings = self.read.outside.settings();
         let settings = settings.map_err(|error| Refusal::not_created(error.to_string()))?;
         let Some(directory) = settings.project(path) else {
-            let file = settings.file.as_ref().or(settings.absent.as_ref());
-            let file = file.map_or_else(|| "config.toml".to_owned(), |it| it.display().to_string());
-            let message = format!("the settings do not say where `{path}` is checked out");
-            let help = format!(
-                "add where it is checked out to {file}: `\"{path}\" = \"/path/of/the/checkout\"` below [projects]"
-            );
+            let (message, help) = unknown_project(path, &settings);
             return Err(Refusal::new(reason, message).with_help(help));
         };
         let found = LocalProject::find(directory, None).ok();
