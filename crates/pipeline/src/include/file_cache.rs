@@ -10,6 +10,9 @@ use yaml::diagnostic::{Diagnostic, Diagnostics, Severity, Unread};
 use yaml::source::FileId;
 use yaml::{LoadedFile, load};
 
+/// How many missing files get a suggestion, which takes a comparison with every path of the project.
+const MOST_ADVICE: usize = 50;
+
 /// The included files, each fetched and parsed once, however often it is named.
 #[derive(Debug)]
 pub(super) struct FileCache<'o> {
@@ -17,6 +20,8 @@ pub(super) struct FileCache<'o> {
     files: HashMap<Key, Option<Arc<CachedFile>>>,
     paths: HashMap<FileHome, Paths>,
     bytes_left: usize,
+    /// How many more missing files get a suggestion.
+    advice_left: usize,
 }
 
 /// The identity of a file: its location and, for local files, the project of the including file.
@@ -48,6 +53,7 @@ impl<'o> FileCache<'o> {
             files: HashMap::new(),
             paths: HashMap::new(),
             bytes_left: options.limits.included_bytes,
+            advice_left: MOST_ADVICE,
         }
     }
 
@@ -143,7 +149,8 @@ impl<'o> FileCache<'o> {
     ) {
         let is_local = matches!(request.target.location, IncludeLocation::Local { .. });
         let is_missing = is_local && *error == IncludeError::Missing;
-        let paths = if is_missing {
+        let paths = if is_missing && self.advice_left > 0 {
+            self.advice_left -= 1;
             self.paths(request.from).unwrap_or_default()
         } else {
             Paths::default()

@@ -56,6 +56,22 @@ fn at_most_a_hundred_and_fifty_files_are_included() {
     let codes: Vec<&str> = found.errors().map(|error| error.code).collect();
     assert_eq!(codes, ["too-many-includes"]);
 
+    // A suggestion takes a comparison with every file, so only the first errors have one.
+    let (text, files) = own(60);
+    let options = LoadOptions {
+        includes: &files,
+        ..LoadOptions::default()
+    };
+    let found = Pipeline::load(NAME, &text.replace(".yml", "x.yml"), &options);
+    let advised = found
+        .diagnostics
+        .errors()
+        .filter(|error| error.help.is_some());
+    assert_eq!(
+        (advised.count(), found.diagnostics.errors().count()),
+        (50, 60)
+    );
+
     // The limit also ends files that include themselves.
     let loop_of_one = [("a.yml", "include: a.yml\na: {script: x}")];
     check_refused(
