@@ -88,7 +88,11 @@ impl SituationArgs {
         ];
         others.extend(["web", "schedule", "trigger", "api"].map(source));
         for name in names {
-            others.extend([branch(name), target(name), tag(name)]);
+            let merge_request = Self {
+                mr: true,
+                ..branch(name)
+            };
+            others.extend([branch(name), target(name), tag(name), merge_request]);
             if SOURCES.contains(&name.as_str()) {
                 others.push(source(name));
             }

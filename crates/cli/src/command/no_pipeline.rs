@@ -7,11 +7,13 @@ use anyhow::anyhow;
 use console::{Style, error_line, refusal_text, shell_quoted};
 use pipeline::PlanError;
 use pipeline::create::{Creation, Refusal, RefusalReason};
-use pipeline::rules::Rule;
+use pipeline::expression::Expression;
+use pipeline::pattern::Pattern;
+use pipeline::rules::{RefPattern, Rule};
 use std::collections::BTreeSet;
-use workstation::{LocalError, LocalPipeline};
+use workstation::{LocalError, LocalPipeline, SOURCES};
 
-/// The maximum number of names from conditions that are tried.
+/// The maximum number of names from rules that are tried.
 const MOST_NAMES: usize = 10;
 
 /// Explains why a command finds no pipeline or job.
@@ -35,7 +37,8 @@ impl NoPipeline<'_> {
         let is_by_rules = refusal.reason != RefusalReason::SeedError;
         let help = is_by_rules.then(|| {
             let command = self.suggest(|creation| creation.refusal.is_none());
-            command.map(|command| format!("`{command}` creates a pipeline"))
+            let command = command.map(|command| format!("`{command}` creates a pipeline"));
+            command.or_else(|| self.name_to_match())
         });
         let help = help.flatten();
         refusal_text(refusal, self.pipeline.sources(), help.as_deref(), style)
@@ -72,12 +75,29 @@ impl NoPipeline<'_> {
         }
     }
 
+    /// Returns help that names the regular expression for names of branches or tags that has no example.
+    fn name_to_match(&self) -> Option<String> {
+        conditions(self.pipeline).find_map(|condition| {
+            let option = condition.variables().find_map(option_for)?;
+            let mut patterns = condition.patterns();
+            let pattern = patterns.find(|pattern| pattern.example().is_none())?;
+            let name = if option == "--tag" {
+                "a tag"
+            } else {
+                "a branch"
+            };
+            Some(format!(
+                "try `{option}` with {name} that `{pattern}` matches"
+            ))
+        })
+    }
+
     /// Returns the command in the first situation whose pipeline is accepted.
     ///
     /// The pipeline is read and created for each, without requests to servers.
     fn suggest(&self, is_accepted: impl Fn(&Creation) -> bool) -> Option<String> {
         let default_branch = &self.pipeline.context().ok()?.project.default_branch;
-        let names = names_in_conditions(self.pipeline);
+        let names = names_in_rules(self.pipeline);
         let candidates = self.project.situation.others(default_branch, &names);
         let found = candidates.into_iter().find(|candidate| {
             let read = self.pipeline.in_situation(candidate.options());
@@ -93,18 +113,52 @@ impl NoPipeline<'_> {
     }
 }
 
-/// Returns the texts that conditions of rules compare with, which may be names of branches, tags or
-/// sources.
-fn names_in_conditions(pipeline: &LocalPipeline) -> Vec<String> {
+/// Returns the texts that rules compare with, which may be names of branches, tags or sources, and examples of those that
+/// their regular expressions match.
+fn names_in_rules(pipeline: &LocalPipeline) -> Vec<String> {
+    let texts = conditions(pipeline).flat_map(|condition| {
+        let texts = condition.text().split(['"', '\'']).skip(1).step_by(2);
+        let examples = condition.patterns().filter_map(Pattern::example);
+        texts.map(str::to_owned).chain(examples)
+    });
+    let jobs = pipeline.resolved().jobs.iter();
+    let only = jobs.filter_map(|job| job.only.as_ref()?.refs.as_ref());
+    let refs = only.flatten().filter_map(|entry| match entry {
+        RefPattern::Name(text) => {
+            let name = text.split('@').next().unwrap_or_default();
+            (!is_kind(name)).then(|| name.to_owned())
+        }
+        RefPattern::Pattern { pattern, .. } => pattern.example(),
+    });
+    let mut seen = BTreeSet::new();
+    let names = texts.chain(refs);
+    let names = names.filter(|text| !text.is_empty() && seen.insert(text.clone()));
+    names.take(MOST_NAMES).collect()
+}
+
+/// Returns the option that sets a variable which is the name of a branch or tag.
+fn option_for(variable: &str) -> Option<&'static str> {
+    match variable {
+        "CI_COMMIT_TAG" => Some("--tag"),
+        "CI_COMMIT_BRANCH" | "CI_COMMIT_REF_NAME" => Some("--branch"),
+        "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME" => Some("--mr --branch"),
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME" => Some("--mr --target"),
+        _ => None,
+    }
+}
+
+/// Returns whether a word of `only` means a kind of pipeline, such as `schedules`.
+fn is_kind(name: &str) -> bool {
+    let is_source = |source: &&str| {
+        let end = name.strip_prefix(source.trim_end_matches("_event"));
+        end.is_some_and(|end| ["", "s", "es"].contains(&end))
+    };
+    ["branches", "tags"].contains(&name) || SOURCES.iter().any(is_source)
+}
+
+fn conditions(pipeline: &LocalPipeline) -> impl Iterator<Item = &Expression> {
     let resolved = pipeline.resolved();
     let of_jobs = resolved.jobs.iter().flat_map(|job| job.rules.entries());
     let rules = resolved.workflow.rules.entries().iter().chain(of_jobs);
-    let conditions = rules.filter_map(|rule: &Rule| rule.condition.as_ref());
-    let mut seen = BTreeSet::new();
-    let texts = conditions.flat_map(|condition| {
-        let text = condition.value.text();
-        text.split(['"', '\'']).skip(1).step_by(2)
-    });
-    let names = texts.filter(|text| !text.is_empty() && seen.insert(*text));
-    names.take(MOST_NAMES).map(str::to_owned).collect()
+    rules.filter_map(|rule: &Rule| Some(&*rule.condition.as_ref()?.value))
 }

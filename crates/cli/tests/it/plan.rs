@@ -143,6 +143,32 @@ fn no_pipeline_is_answered_with_a_situation_that_has_one() {
         0,
         "runwright run --source web",
     );
+    check(
+        "{if: $CI_COMMIT_BRANCH =~ /^release-/}",
+        &["run"],
+        0,
+        "runwright run --branch release-1",
+    );
+    check(
+        "{if: '$CI_MERGE_REQUEST_SOURCE_BRANCH_NAME =~ /^(fix|feature)\\/\\d+$/'}",
+        &["list"],
+        0,
+        "runwright list --mr --branch fix/1",
+    );
+    let text = "a: {script: x, RULES}\nb: {script: x, stage: .post, only: [main]}\n";
+    let of = |rules: &str| Project::with_pipeline(&text.replace("RULES", rules));
+    of("only: [/^ship-.*$/, schedules]")
+        .runwright(&["run"])
+        .expect_code(0)
+        .expect_text("`runwright run --source schedule`");
+    of("only: [/^ship-.*$/]")
+        .runwright(&["run"])
+        .expect_code(0)
+        .expect_text("`runwright run --branch ship-1`");
+    of("rules: [{if: '$CI_COMMIT_TAG =~ /^[A-Z]+-\\d+$/'}]")
+        .runwright(&["run"])
+        .expect_code(0)
+        .expect_text("help: try `--tag` with a tag that `/^[A-Z]+-\\d+$/` matches");
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Expressions {
             return Err(too_many());
         }
         let expression = Expression::parse(text)?;
-        let patterns = expression.tree.patterns();
+        let patterns = expression.patterns();
         let large = patterns.filter(|pattern| pattern.is_large()).count();
         self.large_patterns += large;
         if large > 0 && self.large_patterns > MOST_LARGE_PATTERNS {

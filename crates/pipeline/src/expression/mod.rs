@@ -37,6 +37,7 @@ pub use trace::MASKED;
 pub use trace::{Trace, TraceStep};
 pub use value::Value;
 
+use crate::pattern::Pattern;
 use std::ops::Range;
 use std::sync::Arc;
 use tree::Tree;
@@ -92,6 +93,11 @@ impl Expression {
     /// Returns the names of its variables, each once.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.tree.variables()
+    }
+
+    /// Returns the regular expressions in it.
+    pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
+        self.tree.patterns()
     }
 
     /// Returns the names of its inputs, each once.

@@ -92,6 +92,25 @@ impl Pattern {
         self.compiled.is_match(text)
     }
 
+    /// Returns a text that the pattern matches, if one begins with its literal start.
+    pub fn example(&self) -> Option<String> {
+        let mut start = literal_start(&self.source);
+        // No name of a branch begins with these.
+        if start.starts_with(['-', '/', '.']) {
+            start.insert(0, 'x');
+        }
+        // A word is a whole name, a single letter such as `v` or a word with a separator is not.
+        let is_name = start.len() > 1 && start.ends_with(|end: char| end.is_alphanumeric());
+        let (first, last) = if is_name {
+            (Some(""), None)
+        } else {
+            (None, Some(""))
+        };
+        let ends = first.into_iter().chain(EXAMPLE_ENDS).chain(last);
+        let mut examples = ends.map(|end| format!("{start}{end}"));
+        examples.find(|example| !example.is_empty() && self.is_match(example))
+    }
+
     /// Returns the last group of the last match in `text`; the whole match when no group took part.
     ///
     /// Considers the first thousand matches only, which bounds the time.
@@ -113,6 +132,31 @@ impl Pattern {
     pub fn flags(&self) -> &str {
         &self.flags
     }
+}
+
+/// What may follow the literal start of a pattern, such as the numbers of a version.
+const EXAMPLE_ENDS: [&str; 7] = ["1", "1.0", "1.0.0", "/1", "-1", "/x", "x"];
+
+/// Returns the text that a pattern starts with, as far as it is literal.
+fn literal_start(source: &str) -> String {
+    let source = source.trim_start_matches(['^', '(']);
+    let mut letters = source.strip_prefix("?:").unwrap_or(source).chars();
+    let mut start = String::new();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '?' | '*' | '{' => {
+                start.pop();
+                break;
+            }
+            '\\' => match letters.next() {
+                Some(escaped) if escaped.is_ascii_punctuation() => start.push(escaped),
+                _ => break,
+            },
+            '.' | '[' | '(' | ')' | '|' | '+' | '$' | '^' => break,
+            letter => start.push(letter),
+        }
+    }
+    start
 }
 
 /// Splits a line of the form `/body/flags`.

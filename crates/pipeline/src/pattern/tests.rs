@@ -195,3 +195,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_example_begins_with_the_literal_start() {
+    for (source, expect) in [
+        ("^release-", Some("release-1")),
+        ("^release/\\d+\\.\\d+$", Some("release/1.0")),
+        ("^(?:main|develop)$", Some("main")),
+        ("^(feature|fix)/.+", Some("feature/1")),
+        ("^v\\d+\\.\\d+\\.\\d+$", Some("v1.0.0")),
+        ("^v?\\d+$", Some("1")),
+        ("-stable$", Some("x-stable")),
+        ("^[A-Z]+-\\d+$", None),
+    ] {
+        let pattern = Pattern::new(source, "").unwrap();
+        assert_eq!(pattern.example().as_deref(), expect, "of {source}");
+    }
+}
