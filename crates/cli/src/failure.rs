@@ -3,11 +3,13 @@
 use console::{Style, Tone, error_line, strip_controls};
 use executor_core::limit_hint;
 use pipeline::PlanError;
+use pipeline::selector::NoMatch;
 use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 use workstation::{
-    Fault, LocalError, ProcessError, RepositoryError, RunsError, SnapshotError, StateError,
+    Fault, LayeredValue, LocalError, ProcessError, RepositoryError, RunsError, SettingValue,
+    SnapshotError, StateError,
 };
 
 /// The exit codes of `runwright`, for all its commands.
@@ -62,6 +64,27 @@ impl Failure {
     /// Adds advice for the user.
     pub(crate) fn with_help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
+        self
+    }
+
+    /// Names the setting that leaves out jobs, if one of them does not exist.
+    pub(crate) fn with_skip(mut self, skip: &LayeredValue) -> Self {
+        let unknown = match self.error.downcast_ref::<LocalError>() {
+            Some(LocalError::Plan(PlanError::UnknownJob(unknown))) => Some(unknown),
+            _ => self.error.downcast_ref::<NoMatch>(),
+        };
+        let Some(NoMatch::Job { name, .. } | NoMatch::Glob { glob: name, .. }) = unknown else {
+            return self;
+        };
+        if let SettingValue::Texts(jobs) = &skip.value
+            && jobs.contains(name)
+        {
+            let place = match skip.origin.place() {
+                Some(at) => format!("{}:{}:{}", at.file.display(), at.line, at.column),
+                None => skip.origin.to_string(),
+            };
+            self.error = self.error.context(format!("{place}: `skip`"));
+        }
         self
     }
 

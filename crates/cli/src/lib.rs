@@ -50,7 +50,14 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
     let completed = parsed.with_settings(SettingsScope::All, |directory| {
         parsed_args::read(directory.unwrap_or(Path::new(".")))
     });
-    match completed.and_then(|args| run(args.command, args.words)) {
+    let done = completed.and_then(|args| {
+        let skip = args.skip;
+        run(args.command, args.words).map_err(|failure| match skip {
+            Some(skip) => failure.with_skip(&skip),
+            None => failure,
+        })
+    });
+    match done {
         Ok(code) => code,
         Err(failure) => {
             failure.report();

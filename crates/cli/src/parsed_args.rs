@@ -22,6 +22,8 @@ pub(crate) struct ParsedArgs {
     /// keeps: all but those of the display.
     pub(crate) words: Vec<String>,
     matches: ArgMatches,
+    /// The setting that names the jobs to leave out, if it is applied.
+    pub(crate) skip: Option<LayeredValue>,
 }
 
 /// Which settings to apply.
@@ -59,6 +61,7 @@ impl ParsedArgs {
             command: cli.command,
             words,
             matches,
+            skip: None,
         })
     }
 
@@ -78,6 +81,8 @@ impl ParsedArgs {
         for setting in &applicable {
             self.command.fill(setting);
         }
+        let mut applied = applicable.iter().copied();
+        self.skip = applied.find(|it| it.key.name == "skip").cloned();
         if let Command::Run(_) = self.command {
             let lasting = applicable.iter().filter(|it| !it.key.is_about_screen);
             let lasting = lasting.flat_map(|setting| words_of(setting));
@@ -284,6 +289,11 @@ mod tests {
         let text = |text: &str| SettingValue::Text(text.to_owned());
         match key.kind {
             SettingKind::Flag => vec![SettingValue::Flag(true), SettingValue::Flag(false)],
+            SettingKind::Words(words) => {
+                vec![SettingValue::Texts(
+                    words.iter().copied().map(Into::into).collect(),
+                )]
+            }
             SettingKind::Word(words) => words.iter().map(|word| text(word)).collect(),
             SettingKind::Count => vec![SettingValue::Count(3.try_into().unwrap())],
             SettingKind::Texts => vec![SettingValue::Texts(vec!["-a b".into(), "c".into()])],
@@ -345,7 +355,7 @@ mod tests {
         let run = root.find_subcommand("run").unwrap();
         for key in run_section().keys {
             let own = option(run, key.name).unwrap();
-            if let SettingKind::Word(words) = key.kind {
+            if let SettingKind::Word(words) | SettingKind::Words(words) = key.kind {
                 let values = own.get_possible_values();
                 let values: Vec<_> = values.iter().map(PossibleValue::get_name).collect();
                 assert_eq!(values, words, "--{}", key.name);

@@ -1,6 +1,6 @@
 use super::heading;
 use clap::Args;
-use pipeline::selector::split_list;
+use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use workstation::{LayeredValue, SettingValue};
 
@@ -14,7 +14,8 @@ pub(crate) struct DockerArgs {
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
     /// When to pull images, in the order to try: always, if-not-present, never
-    #[arg(long, hide_short_help = true, value_name = "WHEN,...")]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_name = "WHEN,...", value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(["always", "if-not-present", "never"]))]
     pub(crate) pull_policy: Vec<String>,
     /// Mount a directory, a file or a volume in containers, as `docker run --volume`
     #[arg(long, hide_short_help = true, value_name = "SOURCE:TARGET[:ro]")]
@@ -47,12 +48,6 @@ impl DockerArgs {
             ("pull-policy", SettingValue::Texts(policies)) => self.pull_policy.clone_from(policies),
             _ => {}
         }
-    }
-
-    /// Returns when images are pulled; empty if not set.
-    pub(crate) fn pull_policy(&self) -> Vec<&str> {
-        let lists = self.pull_policy.iter();
-        lists.flat_map(|list| split_list(list)).collect()
     }
 
     /// Returns the options that express these arguments.

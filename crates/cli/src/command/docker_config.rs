@@ -26,7 +26,7 @@ pub(super) fn config(settings: &Settings, docker: &DockerArgs) -> Result<DockerC
     if let Some(image) = &docker.image {
         say("image", image.as_str().into());
     }
-    let policies = docker.pull_policy();
+    let policies = docker.pull_policy.as_slice();
     if policies.is_empty() {
         say("pull_policy", "if-not-present".into());
     } else {

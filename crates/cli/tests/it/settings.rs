@@ -247,6 +247,19 @@ fn invalid_files_are_reported_and_nothing_runs() {
         b"[run]\nserial = 1\n",
         ".runwright.toml:2:10: `serial` is true or false, not a number",
     );
+    check(
+        b"[run]\npull-policy = ['always', 'sometimes']\n",
+        ".runwright.toml:2:26: `pull-policy` is one of always, if-not-present, never",
+    );
+    check(
+        b"[run]\nskip = ['nosuch']\n",
+        ".runwright.toml:2:8: `skip`: there is no job `nosuch`\nhelp: the jobs are one, two",
+    );
+    check(
+        b"[jobs.one]\ninputs = ['src/[ab', 'b']\n",
+        ".runwright.toml:2:11: the pattern `src/[ab` matches no path",
+    );
+    check(b"[jobs.one]\ninputs = ['{a']\n", ".runwright.toml:2:11: ");
     check(b"[run\n", ".runwright.toml:1:");
     check(b"\xff\xfe\x00", ".runwright.toml: the file is not text");
     check(
@@ -438,6 +451,31 @@ fn config_show_refuses_unknown_options_and_the_schema_is_current() {
     let schema = project.runwright(&["config", "schema"]).expect_code(0);
     let published = include_str!("../../../../docs/runwright.schema.json");
     assert_eq!(schema.stdout, published);
+}
+
+#[test]
+fn wrong_values_of_lists_are_refused_from_every_source() {
+    let project = project("", "");
+    let words = "always, if-not-present, never";
+    for (variable, value, expect) in [
+        (
+            "RUNWRIGHT_PULL_POLICY",
+            "never,sometimes",
+            &*format!("is one of {words}"),
+        ),
+        (
+            "RUNWRIGHT_SKIP",
+            "one,nosuch",
+            "$RUNWRIGHT_SKIP: `skip`: there is no job `nosuch`",
+        ),
+    ] {
+        for command in ["run", "plan", "list"] {
+            let done = with(&project, &[(variable, value)], &[command]);
+            done.expect_code(2).expect_text(expect);
+        }
+    }
+    let done = project.runwright(&["run", "--pull-policy", "never,sometimes"]);
+    done.expect_code(2).expect_text(words);
 }
 
 #[test]

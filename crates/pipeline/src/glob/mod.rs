@@ -57,6 +57,12 @@ impl Glob {
         alternatives.any(|segments| matches(segments, path))
     }
 
+    /// Returns whether it matches no path because a bracket or brace in it is not closed.
+    pub fn matches_nothing(&self) -> bool {
+        let mut alternatives = self.alternatives.iter();
+        alternatives.all(|segments| segments.iter().any(Segment::matches_nothing))
+    }
+
     /// Returns the common prefix and suffix of all matching paths, for each alternative.
     pub fn affixes(&self) -> impl Iterator<Item = Affixes> {
         self.alternatives

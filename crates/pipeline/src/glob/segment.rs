@@ -28,6 +28,11 @@ pub(super) enum Sign {
 }
 
 impl Segment {
+    /// Returns whether it has an unclosed bracket.
+    pub(super) fn matches_nothing(&self) -> bool {
+        matches!(self, Self::Wildcard(signs) if signs.contains(&Sign::Never))
+    }
+
     /// Returns whether the whole of a path component matches.
     pub(super) fn is_match(&self, part: &str) -> bool {
         match self {

@@ -27,6 +27,8 @@ pub enum SettingKind {
     Path,
     /// A list of strings.
     Texts,
+    /// A list of some of these words.
+    Words(&'static [&'static str]),
     /// A list of patterns, as in `rules:changes`.
     Globs,
 }
@@ -49,6 +51,7 @@ impl SettingKind {
             Self::Size => "a size, as \"10 GB\"".to_owned(),
             Self::Path => "a path".to_owned(),
             Self::Texts => "a list of texts".to_owned(),
+            Self::Words(words) => format!("a list of {}", words.join(", ")),
             Self::Globs => "a list of patterns".to_owned(),
         }
     }
@@ -64,7 +67,7 @@ impl SettingKind {
                 let too_large = || value.refuse(format!("`{}` is too large", value.key), None);
                 count.map(SettingValue::Count).ok_or_else(too_large)
             }
-            Self::Texts | Self::Globs => {
+            Self::Texts | Self::Words(_) | Self::Globs => {
                 let items = value.items()?;
                 let text = |item: &Value<'_>| {
                     let text = item.text()?;
@@ -91,7 +94,7 @@ impl SettingKind {
                 let count = text.parse().map(SettingValue::Count);
                 count.map_err(|_| wrong(format!("`{name}` is a whole number of at least 1"), None))
             }
-            Self::Texts | Self::Globs => {
+            Self::Texts | Self::Words(_) | Self::Globs => {
                 let texts = split_list(text).into_iter();
                 let texts: Vec<String> = texts.map(ToOwned::to_owned).collect();
                 for text in &texts {
@@ -111,10 +114,7 @@ impl SettingKind {
         };
         match self {
             Self::Secret => Ok(SettingValue::Hidden),
-            Self::Word(words) if !words.contains(&text) => Err(wrong(
-                format!("`{name}` is one of {}", words.join(", ")),
-                did_you_mean(text, words.iter().copied()),
-            )),
+            Self::Word(words) if !words.contains(&text) => Err(no_word(name, words, text)),
             Self::Duration if parse_duration(text).is_none() => example("a duration", "90 minutes"),
             Self::Size if parse_size(text).is_none() => example("a size", "10 GB"),
             _ if text.is_empty() => Err(wrong(format!("`{name}` is empty"), None)),
@@ -127,13 +127,27 @@ impl SettingKind {
         if text.is_empty() || text.contains('\0') {
             return Err(wrong(format!("`{name}` lists no empty text"), None));
         }
-        if self == Self::Globs {
-            return Glob::new(text)
-                .map(drop)
-                .map_err(|error| wrong(error.to_string(), None));
+        match self {
+            Self::Words(words) if !words.contains(&text) => Err(no_word(name, words, text)),
+            Self::Globs => {
+                let glob = Glob::new(text).map_err(|error| wrong(error.to_string(), None))?;
+                if glob.matches_nothing() {
+                    let message = format!("the pattern `{text}` matches no path");
+                    let help = "close its bracket or brace, or write a backslash before it";
+                    return Err(wrong(message, Some(help.to_owned())));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
+}
+
+fn no_word(name: &str, words: &[&str], text: &str) -> Wrong {
+    wrong(
+        format!("`{name}` is one of {}", words.join(", ")),
+        did_you_mean(text, words.iter().copied()),
+    )
 }
 
 fn wrong(message: String, help: Option<String>) -> Wrong {

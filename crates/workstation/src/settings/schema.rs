@@ -83,6 +83,7 @@ impl SettingKind {
             Self::Flag => json!({"type": "boolean"}),
             Self::Count => json!({"type": "integer", "minimum": 1, "maximum": u32::MAX}),
             Self::Word(words) => json!({"type": "string", "enum": words}),
+            Self::Words(words) => json!({"type": "array", "items": {"enum": words}}),
             Self::Texts | Self::Globs => {
                 json!({"type": "array", "items": {"type": "string", "minLength": 1}})
             }

@@ -1,7 +1,10 @@
 use super::SettingKey as Key;
-use super::SettingKind::{Count, Duration, Flag, Globs, Path, Secret, Size, Text, Texts, Word};
+use super::SettingKind::{
+    Count, Duration, Flag, Globs, Path, Secret, Size, Text, Texts, Word, Words,
+};
 use super::{SectionShape, SettingSection};
 
+const PULL_POLICIES: &[&str] = &["always", "if-not-present", "never"];
 const TRUST: &str = "it decides which servers are trusted, and with which credentials";
 const MACHINE: &str = "it concerns this machine and all projects on it";
 const RUNNER: &str = "the person who runs jobs decides where they run, not the project";
@@ -57,9 +60,8 @@ const RUN_SECTION: SettingSection = SettingSection {
         .example("\"debian:12\""),
         Key::new(
             "pull-policy",
-            Texts,
-            "when images are pulled, as policies to try in order: `always`, `if-not-present`, `never`; without it \
-            `if-not-present`",
+            Words(PULL_POLICIES),
+            "when images are pulled, as policies to try in order; without it `if-not-present`",
         )
         .example("[\"always\", \"if-not-present\"]"),
         Key::new(
@@ -353,7 +355,7 @@ const DOCKER: SettingSection = SettingSection {
         ),
         Key::new(
             "allowed-pull-policies",
-            Texts,
+            Words(PULL_POLICIES),
             "the values of `pull_policy` that jobs may use; without it all three",
         ),
         Key::new(
