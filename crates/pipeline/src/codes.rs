@@ -94,7 +94,7 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info(
         "include-not-fetched",
-        "an include is not fetched: offline, locked, or of a kind that is not supported",
+        "an include is not fetched: offline, locked, of an unknown GitLab, or of a kind that is not supported",
     ),
     info(
         "include-outside",

@@ -211,6 +211,18 @@ fn lint_refuses_a_need_that_rules_always_leave_out() {
 }
 
 #[test]
+fn an_included_project_without_a_known_gitlab_is_reported_at_the_project() {
+    let project =
+        Project::with_pipeline("include: {project: group/p, file: x.yml}\na: {script: x}\n");
+    // The address of a clone of a directory names no GitLab.
+    project.git(&["remote", "add", "origin", "../other"]);
+    let done = project.runwright(&["lint"]).expect_code(2);
+    let words = "error[include-not-fetched]: include: `group/p/x.yml` is not fetched: the GitLab of the project is not known";
+    let done = done.expect_text(words).expect_text(".gitlab-ci.yml:1:20\n");
+    done.expect_text("`--gitlab` names it");
+}
+
+#[test]
 fn strict_lint_fails_on_warnings() {
     let project = Project::with_pipeline("job:\n  script: [\"true\"]\n  script: [\"false\"]\n");
     let done = project.runwright(&["lint", "--json"]).expect_code(0);

@@ -73,7 +73,7 @@ impl Finder {
         }
         self.own_instance().ok_or_else(|| {
             failed(
-                IncludeFailure::Invalid,
+                IncludeFailure::NotFetched,
                 "the GitLab of the project is not known",
                 "`--gitlab` names it, and so does the address of a Git remote",
             )

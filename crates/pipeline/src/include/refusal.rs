@@ -133,7 +133,7 @@ fn subject(error: &IncludeError, target: &Target) -> (Span, Option<String>) {
         IncludeError::UnknownReference(_) => target.reference.as_ref(),
         IncludeError::UnknownProject(_)
         | IncludeError::Failed {
-            kind: IncludeFailure::Denied,
+            kind: IncludeFailure::Denied | IncludeFailure::NotFetched,
             ..
         } => target.project.as_ref(),
         _ => None,

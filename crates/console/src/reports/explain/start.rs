@@ -1,4 +1,5 @@
-use crate::text::{shown_name, strip_controls};
+use crate::reports::plan::delay;
+use crate::text::shown_name;
 use executor_core::job::{SchedulingKind, When};
 use pipeline_insight::explain::Explanation;
 
@@ -20,8 +21,8 @@ pub(super) fn sentence(explained: &Explanation) -> String {
             format!("by hand, once {before} succeeded")
         }
         (When::Delayed, before) => {
-            let delay = explained.start_in.as_deref().unwrap_or("some time");
-            let delay = strip_controls(delay);
+            let start_in = explained.start_in.as_deref();
+            let delay = start_in.map_or_else(|| "some time".to_owned(), delay);
             match before {
                 Some(before) => format!("{delay} after {before} succeeded"),
                 None => format!("{delay} after the pipeline"),

@@ -1,5 +1,5 @@
 use super::edges::{Edge, edges};
-use super::{PlanJob, PlanStage};
+use super::{PlanJob, PlanStage, delay};
 use crate::text::strip_controls;
 use executor_core::job::When;
 use std::fmt::Write as _;
@@ -45,8 +45,9 @@ fn attributes(job: &PlanJob<'_>) -> String {
     let (label, shape) = match job.definition.when {
         When::Manual => (format!("{name}\\n(manual)"), "rounded"),
         When::Delayed => {
-            let delay = job.definition.start_in.as_deref().unwrap_or("delayed");
-            (format!("{name}\\n({})", escaped(delay)), "rounded")
+            let start_in = job.definition.start_in.as_deref();
+            let delay = start_in.map_or_else(|| "delayed".to_owned(), delay);
+            (format!("{name}\\n({})", escaped(&delay)), "rounded")
         }
         _ => (name, ""),
     };
@@ -97,7 +98,7 @@ mod tests {
           subgraph cluster_2 {
             label="ship";
             j4 [label="deploy\n(manual)", style="rounded,dashed"];
-            j5 [label="later\n(30 minutes)", style="rounded"];
+            j5 [label="later\n(2m 5s)", style="rounded"];
           }
           j0 -> j2;
           j0 -> j3 [ltail=cluster_0];

@@ -1,5 +1,5 @@
 use super::edges::{Edge, edges};
-use super::{PlanJob, PlanStage};
+use super::{PlanJob, PlanStage, delay};
 use crate::text::strip_controls;
 use executor_core::job::When;
 use std::fmt::Write as _;
@@ -48,8 +48,9 @@ fn node(number: usize, job: &PlanJob<'_>) -> String {
     match job.definition.when {
         When::Manual => format!("j{number}([\"{name} (manual)\"])"),
         When::Delayed => {
-            let delay = job.definition.start_in.as_deref().unwrap_or("delayed");
-            format!("j{number}([\"{name} ({})\"])", escaped(delay))
+            let start_in = job.definition.start_in.as_deref();
+            let delay = start_in.map_or_else(|| "delayed".to_owned(), delay);
+            format!("j{number}([\"{name} ({})\"])", escaped(&delay))
         }
         _ => format!("j{number}[\"{name}\"]"),
     }
@@ -89,7 +90,7 @@ mod tests {
           end
           subgraph s2["ship"]
             j4(["deploy (manual)"])
-            j5(["later (30 minutes)"])
+            j5(["later (2m 5s)"])
           end
           j0 --> j2
           s0 --> j3

@@ -9,7 +9,9 @@ pub use dot::dot;
 pub use mermaid::mermaid;
 pub use table::{start, table};
 
+use crate::text::strip_controls;
 use executor_core::job::JobDefinition;
+use executor_core::{HumanDuration, parse_duration};
 use std::time::Duration;
 
 /// A stage that has jobs, with those jobs.
@@ -30,6 +32,12 @@ pub struct PlanJob<'p> {
     pub why: String,
     /// How long it usually takes, where that is known and asked for.
     pub usual: Option<Duration>,
+}
+
+/// Returns the delay of a job as durations are written everywhere.
+pub(crate) fn delay(start_in: &str) -> String {
+    let delay = parse_duration(start_in).map(|delay| HumanDuration(delay).to_string());
+    delay.unwrap_or_else(|| strip_controls(start_in))
 }
 
 /// Returns the stages with their jobs; `jobs` are in the order of their stages.
@@ -76,7 +84,7 @@ pub(super) mod sample {
             .expect("an environment");
         let mut later = job("later", "ship", Some(&[]));
         later.when = When::Delayed;
-        later.start_in = Some("30 minutes".to_owned());
+        later.start_in = Some("125 seconds".to_owned());
         vec![
             job("compile", "build", None),
             job("say \"hi\\\" <b>#1;</b>", "build", None),

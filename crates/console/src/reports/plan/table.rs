@@ -1,4 +1,4 @@
-use super::{PlanJob, PlanStage};
+use super::{PlanJob, PlanStage, delay};
 use crate::text::{Style, Tone, columns, seconds, shown_name, strip_controls};
 use executor_core::job::{JobDefinition, When};
 use std::fmt::Write as _;
@@ -43,7 +43,7 @@ pub fn start(job: &JobDefinition) -> String {
         When::Manual => "manual".to_owned(),
         When::Never => "never".to_owned(),
         When::Delayed => match &job.start_in {
-            Some(delay) => format!("delayed {}", strip_controls(delay)),
+            Some(start_in) => format!("delayed {}", delay(start_in)),
             None => "delayed".to_owned(),
         },
     }
@@ -88,11 +88,11 @@ mod tests {
           compile               on_success
           say "hi\" <b>#1;</b>  on_success
         stage te]st
-          test: [日本]          on_success          needs compile, gone
+          test: [日本]          on_success     needs compile, gone
           lint                  on_success
         stage ship
-          deploy                manual              may fail; environment production; rule 2: if $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
-          later                 delayed 30 minutes  needs nothing
+          deploy                manual         may fail; environment production; rule 2: if $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+          later                 delayed 2m 5s  needs nothing
         "#);
     }
 }
