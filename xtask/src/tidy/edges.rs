@@ -246,6 +246,7 @@ const TABLE: &[Row] = &[
             "pipeline",
             "pipeline-insight",
             "scheduler",
+            "trace",
             "workstation",
             "yaml",
         ],

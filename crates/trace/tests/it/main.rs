@@ -1,5 +1,6 @@
 //! Tests of the public interface.
 
+mod controls;
 mod masking;
 mod pipeline;
 mod resume;

@@ -1,12 +1,13 @@
 //! Masking, compared with a reference that tries each secret at each position.
 
+use crate::controls::shown;
 use proptest::prelude::*;
 use std::process::Command;
-use trace::{Controls, MaskRules, MaskSet, Masker, Variants};
+use trace::{MaskRules, MaskSet, Masker, Variants};
 
 /// Marks masked bytes by trying each secret at each position, in the text and in what a terminal shows of it; a joint
 /// means that the byte belongs to one occurrence with the byte before.
-fn reference(text: &[u8], secrets: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn reference(text: &[u8], secrets: &[Vec<u8>]) -> Vec<u8> {
     let mut hidden = vec![false; text.len()];
     let mut joined = vec![false; text.len()];
     let all: Vec<usize> = (0..text.len()).collect();
@@ -33,21 +34,12 @@ fn reference(text: &[u8], secrets: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Returns where the bytes are that a terminal shows.
-fn shown(text: &[u8]) -> Vec<usize> {
-    let mut controls = Controls::default();
-    let places = 0..text.len();
-    places
-        .filter(|place| !controls.hides(text[*place]))
-        .collect()
-}
-
-fn exact(secrets: &[Vec<u8>]) -> MaskSet {
+pub(crate) fn exact(secrets: &[Vec<u8>]) -> MaskSet {
     let rules = MaskRules::new().secrets(secrets).without_token_prefixes();
     rules.variants(Variants::ExactOnly).compile()
 }
 
-fn mask<'a>(set: &MaskSet, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+pub(crate) fn mask<'a>(set: &MaskSet, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut masker = Masker::new(set.clone());
     let mut out = Vec::new();
     for piece in pieces {
@@ -57,7 +49,7 @@ fn mask<'a>(set: &MaskSet, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8
     out
 }
 
-fn check(secrets: &[&str], text: &str, expect: &str) {
+pub(crate) fn check(secrets: &[&str], text: &str, expect: &str) {
     let secrets: Vec<_> = secrets.iter().map(|s| s.as_bytes().to_vec()).collect();
     let set = exact(&secrets);
     let text = text.as_bytes();
@@ -106,76 +98,6 @@ fn nested_and_overlapping_secrets() {
         "a multi\nline b multi\nlike",
         "a [MASKED] b multi\nlike",
     );
-}
-
-#[test]
-fn secrets_with_colours_and_controls_inside_are_masked() {
-    // As `grep --color e` shows a line.
-    check(
-        &["secret"],
-        "a s\x1b[01;31m\x1b[Ke\x1b[m\x1b[Kcr\x1b[01;31me\x1b[mt b",
-        "a [MASKED] b",
-    );
-    check(
-        &["secret"],
-        "se\x08\0\x07\x7fcret s\x1b]8;;http://x\x1b\\ecret",
-        "[MASKED] [MASKED]",
-    );
-    check(
-        &["secret"],
-        "\x1b[1mse\x1b[0mcre\x1b[1mT\x1b[0m",
-        "\x1b[1mse\x1b[0mcre\x1b[1mT\x1b[0m",
-    );
-    check(&["aab"], "a\x1b[ma\x1b[ma\x1b[mb", "a\x1b[m[MASKED]");
-    // A line end ends a sequence.
-    check(&["secret"], "s\x1b]title\necret", "s\x1b]title\necret");
-    check(&["multi\nline"], "multi\x1b[m\nline", "[MASKED]");
-}
-
-#[test]
-fn tokens_and_parameters_with_colours_inside_are_masked() {
-    let set = MaskRules::new().compile();
-    for (text, expect) in [
-        (
-            "gl\x1b[1mpat-ab\x1b[mcd e",
-            "gl\x1b[1mpat-[MASKED]\x1b[m[MASKED] e",
-        ),
-        (
-            "?rss_tok\x08en=ab\x08cd&e",
-            "?rss_tok\x08en=[MASKED]\x08[MASKED]&e",
-        ),
-    ] {
-        for split in 0..=text.len() {
-            let (first, second) = text.as_bytes().split_at(split);
-            let out = mask(&set, [first, second]);
-            assert_eq!(String::from_utf8_lossy(&out), expect, "split at {split}");
-        }
-    }
-}
-
-#[test]
-fn so_long_a_sequence_separates_that_nothing_waits_for_its_end() {
-    let set = exact(&[b"secret".to_vec()]);
-    let mut masker = Masker::new(set);
-    let mut out = Vec::new();
-    masker.feed(b"s\x1b]1337;", &mut out);
-    for _ in 0..1000 {
-        masker.feed(&[b'x'; 100], &mut out);
-        assert!(masker.held().len() < 5000);
-    }
-    masker.feed(b"\x07ecret secret", &mut out);
-    assert!(out.ends_with(b"\x07ecret [MASKED]"));
-}
-
-#[test]
-fn secret_added_while_its_start_with_colours_is_held_is_masked() {
-    let mut masker = Masker::new(exact(&[b"secondary".to_vec()]));
-    let mut out = Vec::new();
-    masker.feed(b"a se\x1b[1mco", &mut out);
-    masker.add_mask("second");
-    masker.feed(b"\x1b[mnd b", &mut out);
-    masker.finish(&mut out);
-    assert_eq!(out, b"a [MASKED] b");
 }
 
 #[test]
@@ -401,43 +323,12 @@ fn reference_runs(text: &[u8], secret: &[u8]) -> Vec<u8> {
     out
 }
 
-fn small_text(
+pub(crate) fn small_text(
     alphabet: &'static [u8],
     length: std::ops::Range<usize>,
 ) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop::sample::select(alphabet), length)
 }
-
-const TEXT_AND_CONTROLS: &[&[u8]] = &[
-    b"a",
-    b"b",
-    b"a",
-    b"b",
-    b"aab",
-    b"abab",
-    b"c",
-    b"\x08",
-    b"\x1b[1m",
-    b"\x1b]8;;\x07",
-    b"\n",
-    b"cccccccccccccccccccccccccccccccccccc",
-];
-
-const HOSTILE: &[&[u8]] = &[
-    b"a",
-    b"b",
-    b"a",
-    b"b",
-    b"ab",
-    b"c",
-    b"\0",
-    b"\x1b[a",
-    b"\x1b]ab\x1b\\",
-    b"\x1b(a",
-    b"\x1b",
-    b"[",
-    b"b\x7f",
-];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
@@ -455,36 +346,6 @@ proptest! {
         }
         prop_assert_eq!(&mask(&set, text.chunks(1)), &expect);
         prop_assert_eq!(&mask(&set, text.chunks(3)), &expect);
-    }
-
-    #[test]
-    fn colours_inside_secrets_change_nothing(
-        secrets in prop::collection::vec(small_text(b"ab", 1..12), 1..5),
-        text in prop::collection::vec(prop::sample::select(TEXT_AND_CONTROLS), 0..40),
-    ) {
-        let text = text.concat();
-        let set = exact(&secrets);
-        let expect = reference(&text, &secrets);
-        for split in 0..=text.len() {
-            let (first, second) = text.split_at(split);
-            prop_assert_eq!(&mask(&set, [first, second]), &expect, "split at {}", split);
-        }
-        prop_assert_eq!(&mask(&set, text.chunks(1)), &expect);
-        prop_assert_eq!(&mask(&set, text.chunks(3)), &expect);
-    }
-
-    // Also where the sequences themselves have letters of the secrets.
-    #[test]
-    fn no_secret_is_left_when_controls_are_removed(
-        secrets in prop::collection::vec(small_text(b"ab", 1..12), 1..5),
-        text in prop::collection::vec(prop::sample::select(HOSTILE), 0..60),
-    ) {
-        let out = mask(&exact(&secrets), text.concat().chunks(7));
-        let left: Vec<u8> = shown(&out).iter().map(|place| out[*place]).collect();
-        for secret in &secrets {
-            let found = left.windows(secret.len()).any(|part| part == secret);
-            prop_assert!(!found, "{:?}", String::from_utf8_lossy(&left));
-        }
     }
 
     // Long secrets, so that the prefilter skips most of the text.
