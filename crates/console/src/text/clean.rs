@@ -78,7 +78,10 @@ fn clean(text: &str, out: &mut String, mut colours: Option<&mut String>) {
     for (at, byte) in text.bytes().enumerate() {
         let separates = controls.separates();
         if controls.hides(byte) {
-            push_shown(&text[shown..at], out);
+            // Within a sequence `at` may be inside a character.
+            if shown < at {
+                push_shown(&text[shown..at], out);
+            }
             shown = at + 1;
             if byte == b'\x1b' {
                 sequence = at;
@@ -160,6 +163,8 @@ mod tests {
         check("broken \x1b[", "broken ");
         check("broken \x1b", "broken ");
         check("unfinished \x1b]0;for ever", "unfinished ");
+        check("a\x1b]0;\u{65e5}\u{672c}\x07b \x1bP\u{e9}", "ab ");
+        check("\x1b]8;;x\u{fffd}b\nc \x1b\u{e9}\x1b[\u{e9}", " c \u{e9}\u{e9}");
         check("\x1b[31\u{e9}t\u{e9}", "\u{e9}t\u{e9}");
     }
 
