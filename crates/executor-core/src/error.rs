@@ -179,7 +179,7 @@ pub enum BuildError {
         /// The names of those jobs.
         jobs: String,
     },
-    /// The job failed in an earlier process, which recorded this.
+    /// The job failed with an error that is only text: one that an earlier process recorded, or one whose secrets are masked.
     #[error("{message}")]
     Recorded {
         /// GitLab's reason.

@@ -98,11 +98,26 @@ impl Build<'_> {
             tracing::warn!(job = %self.job.id, error = &error as &dyn std::error::Error, "Processes of the runner remain.");
         }
         self.write_end(&outcome);
+        outcome.error = outcome.error.map(|error| self.without_secrets(error));
         outcome.duration = self.elapsed();
         outcome.visited = self.visited;
         outcome.trace = self.log.finish();
         tracing::info!(job = %self.job.id, state = %outcome.state, "Job finished.");
         outcome
+    }
+
+    /// Returns the error with secrets masked: views and reports show it too.
+    fn without_secrets(&self, error: Arc<BuildError>) -> Arc<BuildError> {
+        let message = error.chain();
+        let masked = self.log.masked(&message);
+        if masked == message {
+            return error;
+        }
+        Arc::new(BuildError::Recorded {
+            reason: error.failure_reason(),
+            exit_code: error.exit_code(),
+            message: masked,
+        })
     }
 
     async fn run_in_environment(&mut self) -> JobOutcome {

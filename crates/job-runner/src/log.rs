@@ -149,6 +149,8 @@ impl TraceSink for ObserverSink {
         let cause = cause.unwrap_or_default();
         let text = format!("WARNING: the log file ends here: {error}{cause}\n");
         self.0.output(TraceStream::SYSTEM_WARNING, text.as_bytes());
+        let error: &dyn std::error::Error = error;
+        tracing::warn!(error, "The log file of a job is incomplete.");
     }
 }
 

@@ -107,6 +107,36 @@ fn secrets_are_in_no_report_and_no_summary() {
 }
 
 #[test]
+fn secrets_in_the_error_of_a_job_are_masked_everywhere() {
+    let project =
+        Project::with_pipeline("a: {script: [echo x], variables: {GIT_CLONE_PATH: /$TOKEN}}\n");
+    project.write("token", "hunter22-secret");
+    let args = [
+        "run",
+        "--secret",
+        "TOKEN=@token",
+        "--report",
+        "r.json",
+        "--report",
+        "r.xml",
+    ];
+    let done = project.runwright(&args).expect_code(1);
+    assert!(
+        done.stdout
+            .contains("  invalid GIT_CLONE_PATH \"/[MASKED]\""),
+        "{}",
+        done.stdout
+    );
+    for text in [
+        done.all(),
+        read(&project, "r.json"),
+        read(&project, "r.xml"),
+    ] {
+        assert!(!text.contains("hunter22"), "{text}");
+    }
+}
+
+#[test]
 fn run_without_reports_does_not_mention_them() {
     let project = Project::with_pipeline("a: {script: [echo x]}\n");
     let done = project.runwright(&["run"]).expect_code(0);

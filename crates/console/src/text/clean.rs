@@ -164,7 +164,10 @@ mod tests {
         check("broken \x1b", "broken ");
         check("unfinished \x1b]0;for ever", "unfinished ");
         check("a\x1b]0;\u{65e5}\u{672c}\x07b \x1bP\u{e9}", "ab ");
-        check("\x1b]8;;x\u{fffd}b\nc \x1b\u{e9}\x1b[\u{e9}", " c \u{e9}\u{e9}");
+        check(
+            "\x1b]8;;x\u{fffd}b\nc \x1b\u{e9}\x1b[\u{e9}",
+            " c \u{e9}\u{e9}",
+        );
         check("\x1b[31\u{e9}t\u{e9}", "\u{e9}t\u{e9}");
     }
 
