@@ -12,6 +12,8 @@ use crate::run::isolation::Isolation;
 use executor_core::{Cancellation, ExecutorProvider};
 use pipeline::Plan;
 use scheduler::{EventSink, PipelineReport};
+use std::convert::Infallible;
+use std::future::pending;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -88,9 +90,20 @@ impl LocalRun {
     ) -> Result<PipelineReport, LocalError> {
         let stopwatch = Arc::new(Stopwatch::new(self.plan().id(), events));
         let place = self.place();
-        let report = match RunningPipeline::start(&self, Arc::clone(&stopwatch) as _) {
-            Ok(running) => Ok(running.run(cancellation).await),
-            Err(error) => Err(error),
+        // Git lists the files while the run starts. A run that ends first needs them no more.
+        let listing = async {
+            self.reserved.list_ahead().await;
+            pending::<Infallible>().await
+        };
+        // Boxed, because it is large.
+        let running = Box::pin(async {
+            let running = RunningPipeline::start(&self, Arc::clone(&stopwatch) as _)?;
+            Ok(running.run(cancellation).await)
+        });
+        let report = tokio::select! {
+            biased;
+            never = listing => match never {},
+            report = running => report,
         };
         self.reserved.close(stopwatch, place).await;
         report

@@ -98,11 +98,9 @@ impl ReservedRun {
         let state = state_dir.project(project.root());
         let resources = Arc::new(resource_groups::of_project(&state_dir, &state)?);
         let sources = Prepared::new(options.isolation, project, &state);
-        // Git starts here, so that its two commands overlap; they dominate a trivial run.
         pipeline.look_ahead();
         if let Prepared::Snapshot(snapshot) = &sources {
             snapshot.check(&supervisor).await?;
-            snapshot.list_ahead(&supervisor.tree()).await;
         }
         let in_place = match options.isolation {
             Isolation::None => Some(state.lock_in_place()?),
@@ -171,6 +169,13 @@ impl ReservedRun {
             resources,
             _in_place: in_place,
         })
+    }
+
+    /// Lists the files of a snapshot before the first job needs them.
+    pub(super) async fn list_ahead(&self) {
+        if let Sources::Snapshot(snapshot) = &self.sources {
+            snapshot.list_ahead(&self.shared.supervisor.tree()).await;
+        }
     }
 
     /// Returns the jobs that will run.
