@@ -120,7 +120,7 @@ fn secrets_in_the_error_of_a_job_are_masked_everywhere() {
         "--report",
         "r.xml",
     ];
-    let done = project.runwright(&args).expect_code(1);
+    let done = project.runwright(&args).expect_code(3);
     assert!(
         done.stdout
             .contains("  invalid GIT_CLONE_PATH \"/[MASKED]\""),
