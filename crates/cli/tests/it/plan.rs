@@ -110,6 +110,10 @@ fn no_pipeline_is_answered_with_a_situation_that_has_one() {
         .runwright(&["run", "--tag", "v1.0.0"])
         .expect_code(0);
 
+    let constant = "a: {script: 'true', rules: [{if: '\"prod\" == \"dev\"'}]}\n";
+    let done = Project::with_pipeline(constant).runwright(&["plan"]);
+    assert!(done.all().contains("it never matches"), "{}", done.all());
+
     // The only situation may be named by a condition, and a job may be left out alone.
     let check = |rule: &str, arguments: &[&str], code: i32, command: &str| {
         let pipeline = format!(

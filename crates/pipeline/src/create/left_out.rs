@@ -26,10 +26,15 @@ pub(super) fn by_rules(
     let verdicts = verdicts.unwrap_or_default().into_iter();
     let labels = rules.iter().zip(verdicts).map(|(rule, verdict)| {
         let holds = verdict.outcome == RuleOutcome::Held;
-        let words = match seen(&verdict.clauses, holds) {
-            words if words.is_empty() => "it always matches".to_owned(),
-            words => words,
-        };
+        let mut words = seen(&verdict.clauses, holds);
+        // Without conditions, or with such as have no variables.
+        if words.is_empty() {
+            words.push_str(match verdict.outcome {
+                RuleOutcome::Held => "it always matches",
+                RuleOutcome::Failed => "it never matches",
+                RuleOutcome::NotReached => "an earlier rule decides",
+            });
+        }
         (location(rule), words)
     });
     labels.collect()
