@@ -51,6 +51,24 @@ fn go(project: &Project) {
 }
 
 #[test]
+fn run_without_a_job_is_not_stored() {
+    let project = Project::with_pipeline(PIPELINE);
+    project.runwright(&["run"]).expect_code(0);
+    let pipeline = format!("workflow: {{rules: [{{if: $NEVER}}]}}\n{PIPELINE}");
+    project.write(".gitlab-ci.yml", &pipeline);
+    for _ in 0..2 {
+        let done = project.runwright(&["run"]).expect_code(0);
+        assert!(done.stdout.contains("no job to run"), "{done:?}");
+    }
+    assert_eq!(states(&project), [(1, "success".to_owned())]);
+    let log = project.runwright(&["logs", "good"]).expect_code(0);
+    assert!(log.stdout.contains("all is good"), "{log:?}");
+    project.write(".gitlab-ci.yml", PIPELINE);
+    let done = project.runwright(&["run"]).expect_code(0);
+    assert!(done.stdout.contains("pipeline 2: success"), "{done:?}");
+}
+
+#[test]
 fn runs_are_listed_newest_first() {
     let project = Project::with_pipeline(PIPELINE);
     let done = project.runwright(&["history"]).expect_code(0);

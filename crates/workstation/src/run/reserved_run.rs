@@ -267,6 +267,16 @@ impl ReservedRun {
         matches!(self.start, Start::Session(_))
     }
 
+    /// Returns whether the run is stored: one without a job, or with one that the user enters, leaves nothing
+    /// and releases its number.
+    pub(super) fn is_stored(&self) -> bool {
+        match self.start {
+            Start::New => !self.plan.is_empty(),
+            Start::Continued(_) => true,
+            Start::Session(_) => false,
+        }
+    }
+
     /// Returns the records of jobs that are running.
     pub(super) fn running_jobs(&self) -> JobNotes {
         running_jobs(&self.directory)
@@ -275,11 +285,11 @@ impl ReservedRun {
     /// Removes what the run no longer needs, releases its locks and records how long its jobs took.
     pub(super) async fn close(self, stopwatch: Arc<Stopwatch>, place: JobPlace) {
         let supervisor = &self.shared.supervisor;
-        let is_session = self.is_session();
+        let is_stored = self.is_stored();
         if let Start::Continued(continued) = &self.start {
             remove_leftovers(&continued.leftovers, supervisor).await;
         }
-        if is_session {
+        if !is_stored {
             self.discard().await;
         }
         shut_down(supervisor.clone()).await;
@@ -288,7 +298,7 @@ impl ReservedRun {
         } = self;
         drop(directory);
         let tidy = move || {
-            if !is_session {
+            if is_stored {
                 record_times(&state, &stopwatch, place);
             }
             // What is not removed now is removed after a later run.

@@ -41,6 +41,8 @@ impl<'r> RunningPipeline<'r> {
         let mut kind = None;
         let mut resumed = [].as_slice();
         match &reserved.start {
+            // Without a record, nothing lists the run, and it is removed also if it is killed.
+            Start::New if !reserved.is_stored() => {}
             Start::New => {
                 let record = RunRecord::new(
                     &reserved.plan,
@@ -207,7 +209,7 @@ impl<'r> RunningPipeline<'r> {
     /// Reports the newer commit to older runs of the same ref, which may cancel themselves as in GitLab.
     async fn supersede_older_runs(&self) {
         let reserved = &self.run.reserved;
-        if matches!(reserved.start, Start::New) {
+        if matches!(reserved.start, Start::New) && reserved.is_stored() {
             let situation = RunSituation::of(&reserved.plan);
             let (runs, notices) = (reserved.state.runs(), &reserved.shared.options.notices);
             supersede_older_runs(&runs, reserved.directory.id, &situation, notices).await;
