@@ -114,6 +114,43 @@ other: {trigger: {project: group/$TOKEN, branch: $TOKEN}, allow_failure: true}
 }
 
 #[test]
+fn jobs_of_a_generated_pipeline_are_named_without_secrets() {
+    let project = Project::with_pipeline(
+        "\
+make:
+  stage: build
+  script:
+    - 'printf \"stages: [of-%s]\\nto-%s: {stage: of-%s, script: [echo it runs]}\\nnext: {needs: [to-%s], stage: of-%s, script: [exit 3]}\\n\" $TOKEN $TOKEN $TOKEN $TOKEN $TOKEN > gen.yml'
+  artifacts: {paths: [gen.yml]}
+child: {trigger: {include: [{artifact: gen.yml, job: make}], strategy: depend}}
+",
+    );
+    let run = |words: &[&str], code| {
+        let printed = check(&project, words, code);
+        assert!(printed.contains("next"), "{printed}");
+    };
+    let masked = "to-[MASKED]";
+    run(&["run", "--progress", "json", "--executor", "shell"], 1);
+    let history = project.runwright(&["history", "--json", "-n", "5"]);
+    let history = history.expect_code(0).expect_text(masked).all();
+    assert!(!history.contains(SECRET), "{history}");
+    let log = project.runwright(&["logs", "2", masked]).expect_code(0);
+    assert!(log.stdout.contains("it runs"), "{log:?}");
+    for file in files_below(&project.home()) {
+        let name = file.file_name().unwrap();
+        assert!(!file.to_string_lossy().contains(SECRET), "{file:?}");
+        if name == "journal.jsonl" || name == "run.json" {
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(!text.contains(SECRET), "{file:?}: {text}");
+        }
+    }
+    let mut retry = project.command(&["retry"]);
+    let retry = Done::from(retry.env("TOKEN", SECRET).output().unwrap()).expect_code(1);
+    assert!(!retry.all().contains("it runs"), "{retry:?}");
+    assert!(!retry.all().contains(SECRET), "{retry:?}");
+}
+
+#[test]
 fn secret_that_is_no_text_is_refused_without_its_value() {
     let project = Project::with_pipeline("job: {script: ['true']}");
     let bytes = b"hunter2-\xff-hunter2";

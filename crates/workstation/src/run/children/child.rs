@@ -137,6 +137,7 @@ impl ParentPipeline {
         };
         stamp(&mut context, directory.id);
         let mut creation = create(&resolved, &context, &**repository);
+        creation.mask_names(&bridge.job.variables);
         let mut selection = Selection::default();
         if pipeline_tree.run.options.ignore_other_projects {
             let left_out = other_projects::leave_out(&mut creation, &context, &read.outside);
