@@ -3,25 +3,65 @@
 use crate::{Git, GitDir, GitError};
 use process::StopSignal;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
+
+/// The settings of filters in a repository's configuration, each with the user's own value if there is one.
+///
+/// Names of filters are bytes: a changed one would be another filter.
+type FilterSettings = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// Returns the variables with which `git` runs no filter that the configuration of its repository names. The user's own
 /// filters run: their settings replace those of the repository.
 ///
-/// They do not hold for a command that enters submodules, whose filters have other names. Git is started only for a
-/// configuration that may name filters. Names of filters are bytes: a changed one would be another filter.
+/// They do not hold for a command that enters submodules, whose filters have other names.
 pub(crate) async fn without_filters<S: StopSignal + ?Sized>(
     git: &Git<'_>,
     stop: &S,
 ) -> Result<Vec<(OsString, OsString)>, GitError> {
+    let settings = filters_of_repository(git, stop).await?.into_iter();
+    let settings = settings.map(|(key, own)| {
+        let off = if key.ends_with(b".required") {
+            b"false".to_vec()
+        } else {
+            Vec::new()
+        };
+        let value = OsString::from_vec(own.unwrap_or(off));
+        (OsString::from_vec(key), value)
+    });
+    Ok(git.settings(settings))
+}
+
+/// Returns the names of the filters that `git` does not run in a checkout.
+pub(crate) async fn ignored_filters<S: StopSignal + ?Sized>(
+    git: &Git<'_>,
+    stop: &S,
+) -> Result<Vec<String>, GitError> {
+    let settings = filters_of_repository(git, stop).await?;
+    let foreign = settings.iter().filter(|(_, own)| own.is_none());
+    let names = foreign.filter_map(|(key, _)| {
+        let name = key.strip_prefix(b"filter.")?;
+        let name = [&b".process"[..], b".smudge"]
+            .iter()
+            .find_map(|end| name.strip_suffix(*end))?;
+        Some(String::from_utf8_lossy(name).into_owned())
+    });
+    let names: BTreeSet<String> = names.collect();
+    Ok(names.into_iter().collect())
+}
+
+/// Git is started only for a configuration that may name filters.
+async fn filters_of_repository<S: StopSignal + ?Sized>(
+    git: &Git<'_>,
+    stop: &S,
+) -> Result<FilterSettings, GitError> {
     let Some(git_dir) = GitDir::containing(git.directory()) else {
-        return Ok(Vec::new());
+        return Ok(FilterSettings::new());
     };
     if !may_have_filters(&git_dir.common) && !may_have_filters(&git_dir.own) {
-        return Ok(Vec::new());
+        return Ok(FilterSettings::new());
     }
     let args = ["config", "--list", "--show-scope", "--null"];
     let listed = git.output_of(&args, &[], stop).await?;
@@ -43,16 +83,10 @@ pub(crate) async fn without_filters<S: StopSignal + ?Sized>(
         }
     }
     let settings = foreign.into_iter().map(|key| {
-        let off = if key.ends_with(b".required") {
-            "false"
-        } else {
-            ""
-        };
-        let value = own.get(key).copied().unwrap_or(off.as_bytes());
-        let owned = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
-        (owned(key), owned(value))
+        let own = own.get(key).map(|value| value.to_vec());
+        (key.to_vec(), own)
     });
-    Ok(git.settings(settings))
+    Ok(settings.collect())
 }
 
 /// Returns whether the configuration in a directory may name filters, itself or in other files.

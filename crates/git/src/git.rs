@@ -110,13 +110,6 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Lets git start the filters that the repository's configuration names, and fetch objects that it lacks: a checkout
-    /// needs both.
-    pub fn trusting_repository(mut self) -> Self {
-        self.is_trusting = true;
-        self
-    }
-
     /// Sets how many bytes a call may print. Default: 1 GiB for a local git, 1 MiB for a remote one.
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
@@ -162,6 +155,22 @@ impl<'a> Git<'a> {
             added.extend(NO_LAZY_FETCH.map(|(name, value)| (name.into(), value.into())));
         }
         self.output_of(args, &added, stop).await
+    }
+
+    /// Returns the names of the filters that the repository's configuration has and a checkout does not run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`output`](Self::output).
+    ///
+    /// # Cancellation
+    ///
+    /// That of [`output`](Self::output).
+    pub async fn ignored_filters<S: StopSignal + ?Sized>(
+        &self,
+        stop: &S,
+    ) -> Result<Vec<String>, GitError> {
+        foreign_filters::ignored_filters(self, stop).await
     }
 
     /// Returns variables that add settings to those of the environment.
@@ -335,11 +344,8 @@ mod tests {
             assert!(!printed.is_empty(), "{args:?}");
             assert!(!ran.exists(), "{args:?}");
         }
-        let trusting = git.clone().trusting_repository();
-        let hashed = trusting.output(&["hash-object", "--", "a"], &NeverStop);
-        hashed.await.expect("it works");
-        assert!(ran.exists(), "a checkout needs the filters");
-        std::fs::remove_file(&ran).expect("removed");
+        let ignored = git.ignored_filters(&NeverStop).await.expect("it works");
+        assert_eq!(ignored, ["long"]);
         // An object that is missing is not fetched.
         config("remote.origin.url", &path.display().to_string()).await;
         config("remote.origin.promisor", "true").await;

@@ -23,7 +23,7 @@
 //! |---|---|---|
 //! | for | repositories of this machine, read | repositories of a server, fetched into a cache |
 //! | repository's hooks, file monitor | off: a job may have left them there | off |
-//! | repository's filters and remotes | off, except with [`Git::trusting_repository`] | of the cache |
+//! | repository's filters and remotes | off | of the cache |
 //! | environment | the program's, without variables that point at another repository | [`RemoteEnvironment`]: no prompts, chosen protocols |
 //! | deadline | 60 s | given by the caller |
 //!

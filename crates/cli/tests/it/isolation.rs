@@ -356,6 +356,25 @@ two: {extends: .look}
 }
 
 #[test]
+fn worktree_runs_no_filter_of_the_repository() {
+    let project = Project::with_pipeline("job: {script: [cat file]}\n");
+    project.write(".gitattributes", "file filter=theirs\n");
+    project.write("file", "as committed\n");
+    project.write(".runwright.toml", "[run]\nisolation = 'worktree'\n");
+    project.commit();
+    let ran = project.scratch().join("ran");
+    let program = format!("touch {}; cat", ran.display());
+    for key in ["clean", "smudge"] {
+        project.git(&["config", &format!("filter.theirs.{key}"), &program]);
+    }
+    project.write("file", "changed\n");
+    let done = project.runwright(&["run"]).expect_code(0);
+    assert!(!ran.exists(), "{done:?}");
+    done.expect_text("job | as committed")
+        .expect_text("configuration do not run: theirs; `git config --global`");
+}
+
+#[test]
 fn worktree_does_not_outlive_a_killed_runner() {
     let project = Project::with_pipeline(STAYS);
     let mut run = project.start(&["run", "--isolation", "worktree"]);

@@ -36,6 +36,8 @@ struct State {
     /// The directory in which the repository registers its worktrees.
     registry: PathBuf,
     is_dirty: bool,
+    /// The filters of the repository's configuration, which do not run.
+    ignored_filters: Vec<String>,
 }
 
 /// The error of creating a worktree for a job.
@@ -170,24 +172,33 @@ impl Worktree {
         let git = WorktreeGit { destination };
         let args = ["rev-parse", "--verify", "HEAD^{commit}"];
         let commit = git.run("find the commit", &self.root, &args).await?;
-        let args = ["status", "--porcelain", "-z"];
+        // Git would run the filters of a submodule.
+        let args = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"];
         let status = git.run("find changes", &self.root, &args).await?;
+        let ignored_filters = git.ignored_filters(&self.root).await?;
         let common = fs::canonicalize(&git_dir.common).unwrap_or(git_dir.common);
         Ok(State {
             commit: String::from_utf8_lossy(&commit).trim().to_owned(),
             registry: common.join("worktrees"),
             is_dirty: !status.is_empty(),
+            ignored_filters,
         })
     }
 
     fn warnings(&self, state: &State) -> Vec<String> {
-        let warning = state.is_dirty.then(|| {
+        let dirty = state.is_dirty.then(|| {
             format!(
                 "{} has changes that are not committed; a worktree does not have them",
                 self.root.display()
             )
         });
-        warning.into_iter().collect()
+        let filters = (!state.ignored_filters.is_empty()).then(|| {
+            format!(
+                "filters of the repository's own configuration do not run: {}; `git config --global` makes them yours",
+                state.ignored_filters.join(", ")
+            )
+        });
+        dirty.into_iter().chain(filters).collect()
     }
 
     /// Creates the worktree at `staging`, moves it to the job's directory and checks out the files there:
@@ -260,23 +271,31 @@ impl WorktreeGit<'_> {
         directory: &Path,
         args: &[&str],
     ) -> Result<Vec<u8>, WorktreeError> {
-        let Destination {
-            processes,
-            cancellation,
-            ..
-        } = self.destination;
-        let done = Git::local(processes, directory)
-            .trusting_repository()
-            .output(args, *cancellation)
-            .await;
-        done.map_err(|source| match source {
-            GitError::Stopped => WorktreeError::Stopped,
-            source => WorktreeError::Git { action, source },
-        })
+        let cancellation = self.destination.cancellation;
+        let done = self.at(directory).output(args, cancellation).await;
+        done.map_err(|source| WorktreeError::of_git(action, source))
+    }
+
+    async fn ignored_filters(&self, directory: &Path) -> Result<Vec<String>, WorktreeError> {
+        let cancellation = self.destination.cancellation;
+        let found = self.at(directory).ignored_filters(cancellation).await;
+        found.map_err(|source| WorktreeError::of_git("find filters", source))
+    }
+
+    /// Returns git that starts nothing the repository's configuration names: a project's own settings may choose worktrees.
+    fn at<'d>(&'d self, directory: &'d Path) -> Git<'d> {
+        Git::local(self.destination.processes, directory)
     }
 }
 
 impl WorktreeError {
+    fn of_git(action: &'static str, source: GitError) -> Self {
+        match source {
+            GitError::Stopped => Self::Stopped,
+            source => Self::Git { action, source },
+        }
+    }
+
     /// Returns the error of the job that needed the files.
     pub(crate) fn into_build_error(self, cancellation: &Cancellation) -> BuildError {
         if matches!(self, Self::Stopped) {
