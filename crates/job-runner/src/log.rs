@@ -181,7 +181,7 @@ fn make_parent(path: &Path) -> Result<(), BuildError> {
     };
     let created = fail_point!(
         "job_runner::log::make_dir",
-        std::fs::create_dir_all(directory)
+        process::make_private_dir_all(directory)
     );
     created.map_err(|source| not_kept(path, source.into()))
 }

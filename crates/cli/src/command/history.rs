@@ -49,9 +49,15 @@ fn gather(
     unreadable: &mut Vec<RunsError>,
 ) -> Result<(), Failure> {
     for run in runs.each().map_err(LocalError::from)? {
-        let read = run.and_then(|run| Ok(ShownRun::of(&run, &run.history()?)));
+        let read = run.and_then(|run| {
+            let history = run.history()?;
+            Ok((run, history))
+        });
         match read {
-            Ok(run) => shown.push(run),
+            Ok((run, history)) => {
+                shown.push(ShownRun::of(&run, &history));
+                unreadable.extend(run.damage(&history));
+            }
             Err(error) => unreadable.push(error),
         }
     }

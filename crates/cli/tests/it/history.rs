@@ -4,6 +4,7 @@ use crate::project::{Project, files_below, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -120,7 +121,8 @@ fn unreadable_records_are_reported_and_hide_nothing_else() {
     fs::write(&journal, text + "{\"type\":\"job_st").unwrap();
     let done = project.runwright(&["history"]).expect_code(3);
     assert_eq!(done.stdout.lines().count(), 3, "{}", done.stdout);
-    done.expect_text("2/run.json");
+    done.expect_text("2/run.json")
+        .expect_text("1/journal.jsonl: 2 lines are damaged");
     project.runwright(&["logs", "2", "a"]).expect_code(3);
     let done = project.runwright(&["logs", "1", "a"]).expect_code(0);
     assert!(done.stdout.contains("hello\n"), "{}", done.stdout);
@@ -128,6 +130,25 @@ fn unreadable_records_are_reported_and_hide_nothing_else() {
         .runwright(&["logs", "9", "a"])
         .expect_code(2)
         .expect_text("there is no run 9");
+    // Without a line about its end, it need not have been killed.
+    fs::remove_file(pipelines.join("2/run.json")).unwrap();
+    fs::write(&journal, [0; 64]).unwrap();
+    let done = project.runwright(&["history"]).expect_code(3);
+    let last = done.stdout.lines().last().unwrap();
+    assert!(last.starts_with("1    damaged"), "{done:?}");
+    assert!(!done.all().contains("killed"), "{done:?}");
+    done.expect_text("1/journal.jsonl: a line is damaged");
+}
+
+#[test]
+fn state_is_readable_by_its_owner_only() {
+    let project = Project::with_pipeline(PIPELINE);
+    project.runwright(&["run"]).expect_code(0);
+    let below = files_below(&project.home());
+    for directory in below.iter().filter(|path| path.is_dir()) {
+        let mode = fs::metadata(directory).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", directory.display());
+    }
 }
 
 #[test]

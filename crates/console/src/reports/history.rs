@@ -106,7 +106,9 @@ impl ShownRun {
     fn cells(&self, depth: usize) -> [String; 7] {
         let took = match self.stands {
             // The end of a killed run is unknown.
-            RunState::Running { .. } | RunState::Killed { .. } => "-".to_owned(),
+            RunState::Running { .. } | RunState::Killed { .. } | RunState::Damaged => {
+                "-".to_owned()
+            }
             _ => seconds(Duration::from_millis(self.duration_ms)),
         };
         [
@@ -122,7 +124,7 @@ impl ShownRun {
 
     /// Returns how many jobs have which status: `3 success, 1 failed`.
     fn counts(&self) -> String {
-        let was_killed = matches!(self.stands, RunState::Killed { .. });
+        let was_killed = matches!(self.stands, RunState::Killed { .. } | RunState::Damaged);
         let (told, cut_off): (Vec<&ShownJob>, Vec<_>) = self
             .jobs
             .iter()
@@ -144,7 +146,9 @@ impl ShownRun {
     fn tone(&self) -> Tone {
         match self.stands {
             RunState::Success => Tone::Plain,
-            RunState::Failed | RunState::Canceled | RunState::Killed { .. } => Tone::Bad,
+            RunState::Failed | RunState::Canceled | RunState::Killed { .. } | RunState::Damaged => {
+                Tone::Bad
+            }
             RunState::Skipped => Tone::Quiet,
             _ => Tone::Warning,
         }

@@ -46,13 +46,15 @@ impl Base {
     ) -> Result<TempDir, SnapshotError> {
         let path = parent.to_owned();
         let supervisor = supervisor.clone();
-        let make =
-            move || match fail_point!("job_runner::base::make_parent", fs::create_dir_all(&path)) {
-                Ok(()) => supervisor
-                    .temp_dir(&path, "snapshot-")
-                    .map_err(SnapshotError::Keep),
-                Err(source) => Err(SnapshotError::Target { path, source }),
-            };
+        let make = move || match fail_point!(
+            "job_runner::base::make_parent",
+            process::make_private_dir_all(&path)
+        ) {
+            Ok(()) => supervisor
+                .temp_dir(&path, "snapshot-")
+                .map_err(SnapshotError::Keep),
+            Err(source) => Err(SnapshotError::Target { path, source }),
+        };
         off_thread(make).await.unwrap_or_else(|source| {
             let path = parent.to_owned();
             Err(SnapshotError::Target { path, source })

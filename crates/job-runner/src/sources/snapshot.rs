@@ -12,7 +12,6 @@ use content_store::ContentStore;
 use executor_core::Cancellation;
 use process::{Overlays, ProcessError, ProcessTree, Supervisor};
 use std::error::Error;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -258,7 +257,7 @@ impl Snapshot {
             let directory = self.directory.clone();
             let supervisor = supervisor.clone();
             let found = off_thread(move || {
-                let _ = fs::create_dir_all(&directory);
+                let _ = process::make_private_dir_all(&directory);
                 let scratch = supervisor.temp_dir(&directory, "probe-")?;
                 supervisor.overlays(scratch.path())
             });

@@ -38,6 +38,18 @@ pub enum RunsError {
         #[source]
         source: serde_json::Error,
     },
+    /// Lines of the journal of a run are damaged.
+    #[error(
+        "{}: {}",
+        path.display(),
+        if *lines == 1 { "a line is damaged".to_owned() } else { format!("{lines} lines are damaged") }
+    )]
+    DamagedJournal {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        lines: usize,
+    },
     /// Another version of this program wrote the record of the run.
     #[error(
         "{} has version {version}, and this version of the program expects version 1",

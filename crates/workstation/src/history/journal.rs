@@ -56,7 +56,7 @@ impl Journal {
         notes: JobNotes,
         next: Arc<dyn EventSink>,
     ) -> Result<Self, RunsError> {
-        let path = directory.join(FILE);
+        let path = Self::path(directory);
         let failed = |error| RunsError::io("write", &path)(error);
         let file = open(&path).map_err(failed)?;
         let mut written = Written {
@@ -93,9 +93,14 @@ impl Journal {
         let _ = written.write();
     }
 
+    /// Returns the file in the directory of a run.
+    pub(super) fn path(directory: &Path) -> PathBuf {
+        directory.join(FILE)
+    }
+
     /// Reads the journal of a run; empty without one.
     pub(super) fn read(directory: &Path) -> Result<Vec<u8>, RunsError> {
-        let path = directory.join(FILE);
+        let path = Self::path(directory);
         let read = || -> io::Result<Vec<u8>> {
             let mut text = Vec::new();
             open_file(&path)?.read_to_end(&mut text)?;
@@ -110,7 +115,7 @@ impl Journal {
     /// Returns whether the last line of the journal says that the run has ended.
     pub(super) fn says_done(directory: &Path) -> bool {
         let tail = || -> io::Result<Vec<u8>> {
-            let mut file = open_file(&directory.join(FILE))?;
+            let mut file = open_file(&Self::path(directory))?;
             let length = file.seek(SeekFrom::End(0))?;
             file.seek(SeekFrom::Start(length.saturating_sub(MAX_LAST_LINE)))?;
             let mut tail = Vec::new();

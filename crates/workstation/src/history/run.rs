@@ -56,6 +56,14 @@ impl Run {
         ))
     }
 
+    /// Returns the error for damaged lines of its journal, if this history lacks some.
+    pub fn damage(&self, history: &RunHistory) -> Option<RunsError> {
+        (history.damaged > 0).then(|| RunsError::DamagedJournal {
+            path: Journal::path(&self.directory),
+            lines: history.damaged,
+        })
+    }
+
     /// Reads when its jobs started and ended.
     ///
     /// # Errors

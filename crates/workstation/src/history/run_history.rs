@@ -91,7 +91,10 @@ impl RunHistory {
     pub(super) fn parse(journal: &[u8], run: u64) -> Self {
         let mut history = Self::default();
         let end = journal.iter().rposition(|&byte| byte == b'\n');
-        let whole = journal.get(..end.unwrap_or(0)).unwrap_or_default();
+        let (whole, last) = journal.split_at(end.unwrap_or(0));
+        // Killed while it wrote a line, a run leaves the beginning of that line.
+        let last = last.trim_ascii_start();
+        history.damaged += usize::from(last.first().is_some_and(|&byte| byte != b'{'));
         for line in whole
             .split(|&byte| byte == b'\n')
             .filter(|line| !line.is_empty())

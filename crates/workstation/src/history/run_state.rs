@@ -31,6 +31,8 @@ pub enum RunState {
         /// How many there were; 0 if it died before the first started.
         jobs: usize,
     },
+    /// It does not run, and its journal has damaged lines and no end.
+    Damaged,
 }
 
 impl RunState {
@@ -39,6 +41,7 @@ impl RunState {
         let Some(end) = &history.end else {
             return match holder {
                 Holder::Run(pid) => Self::Running { pid },
+                Holder::None if history.damaged > 0 => Self::Damaged,
                 Holder::None => Self::Killed {
                     finished: history.finished().count(),
                     jobs: history.planned().count(),
@@ -65,6 +68,7 @@ impl RunState {
             Self::Manual => "manual",
             Self::Skipped => "skipped",
             Self::Killed { .. } => "killed",
+            Self::Damaged => "damaged",
         }
     }
 }
@@ -102,6 +106,8 @@ mod tests {
             RunState::Running { pid: Some(7) },
         );
         check(Holder::None, None, killed);
+        let damaged = RunHistory::parse(b"\0\0", 1);
+        assert_eq!(RunState::decide(Holder::None, &damaged), RunState::Damaged);
         check(Holder::None, Some(Status::Success), RunState::Success);
         // Its process cleans up, or a child holds the lock for a moment.
         check(Holder::Run(None), Some(Status::Failed), RunState::Failed);

@@ -68,9 +68,10 @@ impl ProjectState {
         make_dir(&pipelines)?;
         let last_file = self.dir.join("last-pipeline");
         let _lock = self.lock_ids(&last_file)?;
-        let last = fs::read_to_string(&last_file)
-            .ok()
-            .and_then(|text| text.trim().parse().ok());
+        let last = fs::read_to_string(&last_file).ok();
+        let last = last.and_then(|text| text.trim().parse().ok());
+        // A full disk may have left the file empty.
+        let last = last.or_else(|| Some(self.runs().directories().ok()?.first()?.0));
         let mut id: u64 = last.unwrap_or(0).max(floor);
         loop {
             id = id.saturating_add(1);
@@ -247,6 +248,9 @@ mod tests {
             3,
             "an id in use is not used again"
         );
+        fs::remove_dir_all(&first.path).unwrap();
+        fs::write(project.dir.join("last-pipeline"), "").unwrap();
+        assert_eq!(project.new_pipeline().unwrap().id, 4);
     }
 
     #[test]
