@@ -35,7 +35,7 @@ pub struct Selection {
     pub stages: Vec<String>,
     /// Whether they run together with the jobs they need.
     pub needs: NeedsMode,
-    /// Manual jobs that start anyway; those named in `jobs` need not be repeated here.
+    /// Manual jobs that start anyway, also beside the selected ones; those named in `jobs` need not be repeated here.
     pub manual: Vec<String>,
     /// Restricts the selected jobs to these full names; the jobs they need are added regardless.
     /// `None` means no restriction.
@@ -125,9 +125,11 @@ impl Selection {
             }
             chosen.jobs.extend(selected.indices);
         }
+        let mut manual = BTreeSet::new();
         for text in &self.manual {
-            chosen.played.extend(self.find(&names, text)?.indices);
+            manual.extend(self.find(&names, text)?.indices);
         }
+        chosen.played.extend(&manual);
         let mut skipped = BTreeSet::new();
         for text in &self.skip {
             match self.find(&names, text) {
@@ -149,12 +151,15 @@ impl Selection {
             chosen.jobs.extend(stages.jobs_of(stage)?);
         }
         self.narrow(creation, &mut chosen.jobs);
+        self.narrow(creation, &mut manual);
+        let selected = chosen.jobs.clone();
+        chosen.jobs.extend(&manual);
         if self.needs != NeedsMode::Without {
             chosen.leave_out(&skipped);
-            let selected = chosen.jobs.clone();
             add_needed(&names, &stages, &skipped, &mut chosen);
             if self.needs == NeedsMode::Only {
-                chosen.jobs.retain(|job| !selected.contains(job));
+                let is_wanted = |job: &usize| manual.contains(job) || !selected.contains(job);
+                chosen.jobs.retain(is_wanted);
             }
         }
         chosen.leave_out(&skipped);

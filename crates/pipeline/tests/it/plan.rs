@@ -218,6 +218,29 @@ fn a_named_manual_job_runs() {
 }
 
 #[test]
+fn manual_jobs_run_beside_the_selected_ones() {
+    let check = |jobs: &[&str], needs: NeedsMode, expect: &[&str]| {
+        let selection = Selection {
+            jobs: jobs.iter().map(|&name| name.to_owned()).collect(),
+            manual: vec!["approve".to_owned()],
+            needs,
+            ..Selection::default()
+        };
+        let plan = plan_of(FILE, &selection);
+        let names: Vec<&str> = plan.jobs().iter().map(PlannedJob::name).collect();
+        assert_eq!(names, expect, "choosing {selection:?}");
+        assert!(plan.jobs()[plan.position("approve").unwrap()].is_played);
+    };
+    check(&["style"], NeedsMode::With, &["assets", "approve", "style"]);
+    check(&["style"], NeedsMode::Without, &["approve", "style"]);
+    check(&["style"], NeedsMode::Only, &["assets", "approve"]);
+    let all = [
+        "compile", "assets", "approve", "unit 1/2", "unit 2/2", "site", "style", "ship",
+    ];
+    check(&[], NeedsMode::With, &all);
+}
+
+#[test]
 fn unknown_names_are_refused_with_a_suggestion() {
     let error = |selection: &Selection| {
         let plan = try_plan(&resolve(FILE), PipelineContext::default(), selection);
