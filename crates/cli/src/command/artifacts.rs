@@ -12,8 +12,12 @@ use std::path::Path;
 use workstation::{
     Export, ExportError, LocalError, Overwrite, Run, StoredArtifact, StoredArtifacts,
 };
+use yaml::suggest::first_names;
 
-/// Lists the artifacts of jobs, or extracts one.
+/// An error names at most this many jobs.
+const MOST_NAMES: usize = 10;
+
+/// Lists the artifacts of jobs, or extracts one of each.
 pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
     let (number, names) = split_run(&args.words);
     let name = match names {
@@ -41,30 +45,41 @@ pub(crate) fn artifacts(args: &ArtifactsArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage(error)
                 .with_help("name a FILE.zip, or a directory to extract the files into"));
         }
-        let one = the_one(&run, name, args.kind.as_deref(), &left)?;
-        let export = Export {
-            artifacts: &artifacts,
-            artifact: &one.stored,
-            overwrite: if args.force {
-                Overwrite::Files
-            } else {
-                Overwrite::Nothing
-            },
-            pipeline_files: &[],
-        };
-        let written = if is_zip(output) {
-            let scratch = past.state.exports();
-            export.into_zip(output, &scratch, &Cancellation::new())
-        } else {
-            let written = export.into_directory(output, &Cancellation::new());
-            written.map(|()| Vec::new())
-        };
-        let skipped = written.map_err(LocalError::from)?;
-        for skipped in &skipped {
-            let path = shown_name(&skipped.path.to_string_lossy());
-            error_line(&format!("warning: {path} {}; it is left out", skipped.why));
+        let chosen = chosen(&run, name, args.kind.as_deref(), &left)?;
+        let is_one = chosen.len() == 1;
+        if is_zip(output) && !is_one {
+            let jobs: Vec<_> = chosen.iter().map(|it| shown_name(&it.job)).collect();
+            let error = anyhow!("an archive has the files of one job, not of {}", jobs.len());
+            return Err(Failure::usage(error).with_help(format!(
+                "name a directory to extract the files into, or one of these: {}",
+                first_names(&jobs, MOST_NAMES)
+            )));
         }
-        tell(&one.stored, skipped.len(), output);
+        for one in chosen {
+            let export = Export {
+                artifacts: &artifacts,
+                artifact: &one.stored,
+                overwrite: if args.force {
+                    Overwrite::Files
+                } else {
+                    Overwrite::Nothing
+                },
+                pipeline_files: &[],
+            };
+            let written = if is_zip(output) {
+                let scratch = past.state.exports();
+                export.into_zip(output, &scratch, &Cancellation::new())
+            } else {
+                let written = export.into_directory(output, &Cancellation::new());
+                written.map(|()| Vec::new())
+            };
+            let skipped = written.map_err(LocalError::from)?;
+            for skipped in &skipped {
+                let path = shown_name(&skipped.path.to_string_lossy());
+                error_line(&format!("warning: {path} {}; it is left out", skipped.why));
+            }
+            tell(one, is_one, skipped.len(), output);
+        }
     } else if args.json {
         print_json(&left)?;
     } else if left.is_empty() {
@@ -104,39 +119,42 @@ fn left(
     Ok(left)
 }
 
-/// Returns the artifact to extract: the archive, or else the only one.
-fn the_one<'l>(
+/// Returns the artifacts to extract, one of each job that left some, in the order of the jobs.
+fn chosen<'l>(
     run: &Run,
     name: Option<&str>,
     kind: Option<&str>,
     left: &'l [JobArtifact],
-) -> Result<&'l JobArtifact, Failure> {
+) -> Result<Vec<&'l JobArtifact>, Failure> {
     let Some(name) = name else {
         let error = anyhow!("--output needs a job");
         return Err(Failure::usage(error)
             .with_help("`runwright artifacts` shows the artifacts of each job"));
     };
-    let archive = left
-        .iter()
-        .find(|it| it.stored.artifact.artifact_type == StoredArtifact::ARCHIVE);
-    let found = match (archive, left) {
-        (Some(archive), _) => Some(archive),
-        (None, [one]) => Some(one),
-        _ => None,
-    };
-    found.ok_or_else(|| {
-        let id = run.id();
+    if left.is_empty() {
         let what = kind.map_or_else(|| "nothing".to_owned(), |kind| format!("no {kind:?}"));
-        if left.is_empty() {
-            return Failure::usage(anyhow!("job {name:?} left {what} in run {id}"));
+        let error = anyhow!("job {name:?} left {what} in run {}", run.id());
+        return Err(Failure::usage(error));
+    }
+    let of_jobs = left.chunk_by(|one, next| one.job == next.job);
+    of_jobs.map(|of_job| the_one(run, of_job)).collect()
+}
+
+/// Returns the artifact of a job to extract: the archive, or else the only one.
+fn the_one<'l>(run: &Run, of_job: &'l [JobArtifact]) -> Result<&'l JobArtifact, Failure> {
+    let kind = |it: &'l JobArtifact| it.stored.artifact.artifact_type.as_str();
+    let archive = of_job.iter().find(|it| kind(it) == StoredArtifact::ARCHIVE);
+    match (archive, of_job) {
+        (Some(one), _) | (None, [one]) => Ok(one),
+        (None, several) => {
+            let (id, job) = (run.id(), several.first().map_or("", |it| &it.job));
+            let kinds: Vec<_> = several.iter().map(kind).collect();
+            Err(
+                Failure::usage(anyhow!("job {job:?} left several reports in run {id}"))
+                    .with_help(format!("choose with --type: {}", kinds.join(", "))),
+            )
         }
-        let kinds = left
-            .iter()
-            .map(|it| it.stored.artifact.artifact_type.as_str());
-        let kinds: Vec<_> = kinds.collect();
-        Failure::usage(anyhow!("job {name:?} left several reports in run {id}"))
-            .with_help(format!("choose with --type: {}", kinds.join(", ")))
-    })
+    }
 }
 
 fn is_zip(output: &Path) -> bool {
@@ -154,8 +172,8 @@ fn is_other_archive(output: &Path) -> bool {
     ending.is_some_and(is_known) && !output.is_dir()
 }
 
-fn tell(stored: &StoredArtifact, skipped: usize, output: &Path) {
-    let artifact = &stored.artifact;
+fn tell(one: &JobArtifact, is_only: bool, skipped: usize, output: &Path) {
+    let artifact = &one.stored.artifact;
     let files = usize::try_from(artifact.files).unwrap_or(usize::MAX);
     let files = counted(files.saturating_sub(skipped), "file");
     let bytes = size(artifact.bytes);
@@ -164,5 +182,10 @@ fn tell(stored: &StoredArtifact, skipped: usize, output: &Path) {
         0 => String::new(),
         skipped => format!("; {} left out", counted(skipped, "file")),
     };
-    error_line(&format!("wrote {files}, {bytes}, to {place}{rest}"));
+    let whose = if is_only {
+        String::new()
+    } else {
+        format!(" of {}", shown_name(&one.job))
+    };
+    error_line(&format!("wrote {files}{whose}, {bytes}, to {place}{rest}"));
 }

@@ -114,6 +114,39 @@ fn files_are_extracted_into_a_directory_and_never_overwrite_others() {
 }
 
 #[test]
+fn pattern_extracts_the_files_of_all_jobs_that_it_matches() {
+    let project = Project::with_pipeline(
+        "
+pack:
+  parallel: {matrix: [{OS: [debian, alpine]}]}
+  script: [mkdir out, 'echo $OS > out/$OS', 'echo $OS > same']
+  artifacts: {paths: [out, $ALSO]}
+none: {script: ['true']}
+",
+    );
+    project.runwright(&["run"]).expect_code(0);
+    let done = artifacts(&project, &["pack", "-o", "got"]).expect_code(0);
+    for os in ["debian", "alpine"] {
+        assert_eq!(read(&project.dir().join("got/out").join(os)).trim(), os);
+        let wrote = format!("wrote 1 file of pack: [{os}], ");
+        assert!(done.stderr.contains(&wrote), "{done:?}");
+    }
+    artifacts(&project, &["pa*", "-o", "got.zip"])
+        .expect_code(2)
+        .expect_text("an archive has the files of one job, not of 2")
+        .expect_text("one of these: pack: [debian], pack: [alpine]");
+    // A file of several jobs is that of the last one, if the user agrees.
+    project
+        .runwright(&["run", "--variable", "ALSO=same"])
+        .expect_code(0);
+    artifacts(&project, &["pack", "-o", "both"])
+        .expect_code(2)
+        .expect_text("both/same exists already");
+    artifacts(&project, &["pack", "-o", "both", "--force"]).expect_code(0);
+    assert_eq!(read(&project.dir().join("both/same")).trim(), "alpine");
+}
+
+#[test]
 fn archive_is_readable_by_python() {
     let project = project();
     let zip = project.dir().join("built.zip");
