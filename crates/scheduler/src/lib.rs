@@ -23,8 +23,8 @@ pub use resource_groups::{
     ResourceRequest,
 };
 pub use run::{
-    BegunJob, Bridge, ControlError, Controls, Downstream, DownstreamPipeline, Driver, FinishedJob,
-    Hold, JobSnapshot, PipelineSnapshot, RunProgress, StoppedClock,
+    BegunJob, Bridge, ControlError, Controls, DecidingJobs, Downstream, DownstreamPipeline, Driver,
+    FinishedJob, Hold, JobSnapshot, PipelineSnapshot, RunProgress, StoppedClock,
 };
 pub use state_machine::{Finish, Machine, retries_allowed};
 pub use status::{Status, StatusChange};

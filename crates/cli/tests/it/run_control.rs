@@ -58,6 +58,29 @@ fn state(project: &Project) -> String {
 }
 
 #[test]
+fn earlier_failure_does_not_decide_the_exit_code_of_play() {
+    let project = Project::with_pipeline(
+        "
+bad: {script: ['exit 3']}
+good: {when: manual, script: [echo it works]}
+worse: {when: manual, allow_failure: false, script: ['exit 4']}
+stop:
+  when: manual
+  script: [echo it stops]
+  environment: {name: review, action: stop}
+deploy: {environment: {name: review, on_stop: stop}, script: [echo deployed]}
+",
+    );
+    project.runwright(&["run"]).expect_code(1);
+    let done = project.runwright(&["play", "good"]).expect_code(0);
+    done.expect_text("it works").expect_text("1 failed");
+    project.runwright(&["play", "worse"]).expect_code(1);
+    let done = project.runwright(&["environments", "stop", "review"]);
+    done.expect_code(0).expect_text("review is stopped");
+    assert_eq!(state(&project), "failed");
+}
+
+#[test]
 fn resume_reports_the_killed_run_without_suggesting_a_resume() {
     let project = Project::with_pipeline(PIPELINE);
     kill(start(&project));

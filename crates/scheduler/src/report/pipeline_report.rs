@@ -183,11 +183,15 @@ pub struct CriticalStep {
 ///
 /// The jobs decide before the status of the pipeline: a pipeline that waits at a manual job is
 /// `manual` also when another job failed.
-pub(crate) fn exit_of(rule: ExitRule, status: Status, jobs: &[JobReport]) -> RunExit {
+pub(crate) fn exit_of<'r>(
+    rule: ExitRule,
+    status: Status,
+    jobs: impl IntoIterator<Item = &'r JobReport>,
+) -> RunExit {
     let decides = |job: &&JobReport| {
         matches!(job.status, Status::Failed | Status::Canceled) && !job.allow_failure
     };
-    let mut failed = jobs.iter().filter(decides).peekable();
+    let mut failed = jobs.into_iter().filter(decides).peekable();
     if let Some(&first) = failed.peek() {
         let counts = |job: &&JobReport| rule == ExitRule::AllStages || job.stage == first.stage;
         return if failed

@@ -14,4 +14,4 @@ mod worker_link;
 pub use controls::{ControlError, Controls, Hold, JobSnapshot, PipelineSnapshot, StoppedClock};
 pub use downstream::{Bridge, Downstream, DownstreamPipeline};
 pub use driver::Driver;
-pub use progress::{BegunJob, FinishedJob, RunProgress};
+pub use progress::{BegunJob, DecidingJobs, FinishedJob, RunProgress};

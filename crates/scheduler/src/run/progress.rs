@@ -14,6 +14,18 @@ pub struct RunProgress {
     pub finished: BTreeMap<String, FinishedJob>,
     /// The jobs that were about to run, ran, or waited for the user.
     pub begun: BTreeMap<String, BegunJob>,
+    /// The jobs that decide the exit code.
+    pub deciding: DecidingJobs,
+}
+
+/// The jobs of a continued pipeline that decide its exit code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DecidingJobs {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that run now; earlier failures do not count.
+    RunNow,
 }
 
 /// The result of a job.

@@ -164,6 +164,11 @@ impl Record {
         }
     }
 
+    /// Returns whether its result is from an earlier run.
+    pub(super) fn is_earlier(&self) -> bool {
+        self.outcome.is_none() && self.earlier.is_some()
+    }
+
     fn exit_code(&self) -> Option<i32> {
         match &self.outcome {
             Some(outcome) => outcome.exit_code().map(|code| code.0),

@@ -3,12 +3,12 @@ mod control_requests;
 use super::bridge::OpenBridge;
 use super::controls::Controls;
 use super::downstream::{Downstream, DownstreamPipeline};
-use super::progress::RunProgress;
+use super::progress::{DecidingJobs, RunProgress};
 use super::record::Record;
 use super::worker_link::Attempt;
 use crate::event::{EventKind, EventLog, EventSink, JobNode, ParentJob};
 use crate::job_log::LogObserver;
-use crate::report::{ChildReport, PipelineReport, RunExit, exit_of};
+use crate::report::{ChildReport, JobReport, PipelineReport, RunExit, exit_of};
 use crate::resource_groups::{
     PipelineGroups, ResourceError, ResourceGroups, ResourceLease, ResourceRequest,
 };
@@ -76,6 +76,8 @@ pub(super) struct RunningPipeline {
     /// Whether a bridge was canceled whose pipeline may run.
     has_canceled_bridge: bool,
 
+    /// The jobs that decide the exit code.
+    deciding: DecidingJobs,
     begun: Instant,
     deadline: Option<Instant>,
     /// How many bridges are open: those of which a pipeline is being created or runs.
@@ -149,6 +151,7 @@ impl RunningPipeline {
             group_requests: VecDeque::new(),
             delays: BinaryHeap::new(),
             has_canceled_bridge: false,
+            deciding: progress.deciding,
             begun,
             // A time that no clock reaches is no limit.
             deadline: options.timeout.and_then(|limit| begun.checked_add(limit)),
@@ -491,6 +494,19 @@ impl RunningPipeline {
         }
     }
 
+    /// Returns the exit code for the results of the jobs.
+    fn exit_of(&self, status: Status, jobs: &[JobReport]) -> RunExit {
+        let rule = self.plan.scheduling_policy().exit;
+        match self.deciding {
+            DecidingJobs::All => exit_of(rule, status, jobs),
+            DecidingJobs::RunNow => {
+                let jobs = jobs.iter().zip(&self.records);
+                let now = jobs.filter(|(_, record)| !record.is_earlier());
+                exit_of(rule, Status::Success, now.map(|(job, _)| job))
+            }
+        }
+    }
+
     /// Emits the last event and returns the report. `interrupted` says whether the caller stopped the
     /// run, and `error` why the workers ended before the jobs.
     pub(super) fn into_report(
@@ -515,7 +531,7 @@ impl RunningPipeline {
         } else if self.stop.is_canceled() && ended.is_none() {
             RunExit::JobFailed
         } else {
-            exit_of(self.plan.scheduling_policy().exit, status, &jobs)
+            self.exit_of(status, &jobs)
         };
         // A pipeline without a job would count as successful; `skipped` says that nothing ran.
         let status = if jobs.is_empty() {

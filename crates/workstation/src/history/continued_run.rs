@@ -11,7 +11,7 @@ use job_runner::JobNote;
 use pipeline::create::Creation;
 use pipeline::{Plan, Selection};
 use scheduler::Status;
-use scheduler::{BegunJob, FinishedJob, RunProgress};
+use scheduler::{BegunJob, DecidingJobs, FinishedJob, RunProgress};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -179,7 +179,15 @@ impl ContinuedRun {
                 begun.insert(name.clone(), played);
             }
         }
-        RunProgress { finished, begun }
+        let deciding = match &self.kind {
+            ContinuationKind::Play(_) | ContinuationKind::PlayBelow { .. } => DecidingJobs::RunNow,
+            _ => DecidingJobs::All,
+        };
+        RunProgress {
+            finished,
+            begun,
+            deciding,
+        }
     }
 
     /// Returns whether a job that ran when the process died can be resumed. One that had ended keeps its result,
