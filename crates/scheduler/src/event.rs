@@ -71,6 +71,9 @@ pub enum EventKind {
         status: Status,
         /// The number of its attempt, from 1.
         attempt: u32,
+        /// When the delay of a `scheduled` job ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
     },
     /// A stage of a job begins or ends.
     JobStage {

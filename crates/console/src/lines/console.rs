@@ -6,16 +6,18 @@ use super::live::{LiveFooter, WIDEST_NAME};
 use super::printer::Printer;
 use super::writer::{Held, SharedWriter};
 use crate::log::{Piece, Source};
-use crate::model::{Change, Outcome, RunModel};
+use crate::model::{Change, JobState, Outcome, RunModel};
 use crate::progress::{Layout, View};
 use crate::streams::{ErrorView, show_errors_on};
-use crate::text::{Mark, Tone, columns, fit, shell_argument};
+use crate::text::{Mark, Tone, columns, fit, seconds, shell_argument};
 use executor_core::PipelineId;
+use jiff::SignedDuration;
 use parking_lot::{Mutex, MutexGuard};
 use pipeline_insight::forecast::Forecast;
 use scheduler::Status;
 use scheduler::event::{EventKind, EventSink, PipelineEvent};
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
@@ -147,7 +149,15 @@ impl Console {
                 self.widen_names(state);
             }
             Change::ChildStarted => self.widen_names(state),
-            Change::Status { job, status } => self.status(state, job, status, out),
+            Change::Status { job, status } => {
+                self.status(state, job, status, out);
+                if let EventKind::JobStatus {
+                    until: Some(until), ..
+                } = event.kind
+                {
+                    self.delay_hint(state, job, until.duration_since(event.at), out);
+                }
+            }
             Change::Log { job, piece } => {
                 if let EventKind::JobLog { job: name, .. } = &event.kind {
                     state.writing = Some((event.pipeline, Arc::clone(name), job));
@@ -203,23 +213,41 @@ impl Console {
 
     /// Shows how a manual job is started. One that has run waits for a job of the pipeline it started.
     fn manual_hint(&self, state: &State, job: usize, has_run: bool, out: &mut Vec<u8>) {
-        let style = self.view.style;
         let run = self.run();
         let known = &run.jobs()[job];
         let hint = if run.is_first(known.pipeline) && !has_run {
-            let command = format!("runwright play {}", shell_argument(&known.file_name));
-            format!("manual: `{command}` starts it")
+            format!("manual: `{}` starts it", play_command(known))
         } else {
             // The command line names manual jobs of the first pipeline only.
             "manual: it waits to be started".to_owned()
         };
-        let name = known.name.clone();
         drop(run);
-        let hint = style.paint(Tone::Quiet, &hint);
+        self.hint(state, job, Some(Mark::Manual), &hint, out);
+    }
+
+    /// Shows how long a job is delayed, and how it is started before.
+    fn delay_hint(&self, state: &State, job: usize, delay: SignedDuration, out: &mut Vec<u8>) {
+        let run = self.run();
+        let known = &run.jobs()[job];
+        let delay = seconds(delay.unsigned_abs());
+        let mut hint = format!("delayed: it starts in {delay}");
+        if run.is_first(known.pipeline) {
+            let _ = write!(hint, "; `{}` starts it now", play_command(known));
+        }
+        drop(run);
+        self.hint(state, job, None, &hint, out);
+    }
+
+    /// Shows what a job waits for.
+    fn hint(&self, state: &State, job: usize, mark: Option<Mark>, hint: &str, out: &mut Vec<u8>) {
+        let style = self.view.style;
+        let name = self.run().jobs()[job].name.clone();
+        let hint = style.paint(Tone::Quiet, hint);
         match self.view.layout {
             Layout::Prefix => self.prefixed(state, job).own_line(&hint, out),
             Layout::Live | Layout::Group => {
-                let mark = fit(style.mark(Mark::Manual), style.mark_width(), "");
+                let mark = mark.map_or("", |mark| style.mark(mark));
+                let mark = fit(mark, style.mark_width(), "");
                 let name = fit(&name, state.name_width.max(columns(&name)), "");
                 let line = format!("{mark} {name}  {:>6}  {hint}\n", "");
                 out.extend_from_slice(line.as_bytes());
@@ -313,6 +341,11 @@ impl Console {
     fn run(&self) -> MutexGuard<'_, RunModel> {
         self.run.lock()
     }
+}
+
+/// Returns the command that starts a job of the first pipeline.
+fn play_command(job: &JobState) -> String {
+    format!("runwright play {}", shell_argument(&job.file_name))
 }
 
 impl EventSink for Console {

@@ -44,6 +44,7 @@ pub(crate) fn status(job: &str, status: Status, attempt: u32) -> EventKind {
         stage: "x".into(),
         status,
         attempt,
+        until: None,
     }
 }
 

@@ -67,6 +67,7 @@ fn status(job: &str, status: Status) -> EventKind {
         stage: "test".into(),
         status,
         attempt: 1,
+        until: None,
     }
 }
 
@@ -142,6 +143,22 @@ fn lines_come_behind_names_or_in_blocks() {
 
     hand later            manual: `runwright play later` starts it
     "#);
+}
+
+#[test]
+fn delayed_job_is_announced_with_its_delay() {
+    let events = || {
+        let delayed = EventKind::JobStatus {
+            job: "later on".into(),
+            stage: "test".into(),
+            status: Status::Scheduled,
+            attempt: 1,
+            until: Some("2026-11-20T11:30:00Z".parse().unwrap()),
+        };
+        vec![begin(&["later on"]), delayed]
+    };
+    insta::assert_snapshot!(shown(Layout::Prefix, Style::PLAIN, events()), @"later on | delayed: it starts in 1h 30m; `runwright play 'later on'` starts it now");
+    insta::assert_snapshot!(shown(Layout::Group, Style::PLAIN, events()), @"     later on          delayed: it starts in 1h 30m; `runwright play 'later on'` starts it now");
 }
 
 #[test]

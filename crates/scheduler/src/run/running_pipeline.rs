@@ -18,7 +18,7 @@ use executor_core::{
     BuildError, CancelCause, Cancellation, FailureReason, JobObserver, JobOutcome, JobRunner,
     JobState, JobVariable, TraceStream, WorkerError,
 };
-use jiff::Timestamp;
+use jiff::{Timestamp, Unit};
 use pipeline::config::parse_duration;
 use pipeline::plan::Plan;
 use std::cmp::Reverse;
@@ -197,12 +197,16 @@ impl RunningPipeline {
         for change in changes {
             let StatusChange { job, status, .. } = *change;
             self.groups.note(job, status);
+            let mut until = None;
             match status {
                 Status::Pending if self.plan.jobs()[job].is_bridge() => self.bridges.push_back(job),
                 Status::Pending => self.pending.push(Reverse(job)),
                 Status::Scheduled => {
-                    let end = self.end_of_delay(job);
+                    let delay = self.rest_of_delay(job);
+                    // A time that no clock reaches does not come.
+                    let end = Instant::now().checked_add(delay);
                     self.delays.extend(end.map(|end| Reverse((end, job))));
+                    until = Timestamp::now().checked_add(delay).ok();
                 }
                 Status::WaitingForResource => self.group_requests.push_back(job),
                 Status::Canceling => {
@@ -215,7 +219,7 @@ impl RunningPipeline {
                 Status::Canceled | Status::Skipped => self.records[job].release(),
                 _ => {}
             }
-            self.emit_status(job, status, change.attempt);
+            self.emit_status(job, status, change.attempt, until);
         }
         if !self.machine.is_finished() {
             self.ended = None;
@@ -224,24 +228,25 @@ impl RunningPipeline {
         }
     }
 
-    /// Returns when the delay of a job ends; `None` for a time that no clock reaches.
-    fn end_of_delay(&mut self, job: usize) -> Option<Instant> {
+    /// Returns how long the delay of a job still lasts.
+    fn rest_of_delay(&mut self, job: usize) -> Duration {
         let start_in = self.plan.jobs()[job].definition.start_in.as_deref();
         let delay = start_in.and_then(parse_duration).unwrap_or_default();
         // The part that passed in an earlier run counts.
         let since = self.records[job].since.take();
         let passed = since.map(|since| Timestamp::now().duration_since(since));
         let passed = passed.and_then(|passed| Duration::try_from(passed).ok());
-        Instant::now().checked_add(delay.saturating_sub(passed.unwrap_or_default()))
+        delay.saturating_sub(passed.unwrap_or_default())
     }
 
-    fn emit_status(&self, job: usize, status: Status, attempt: u32) {
+    fn emit_status(&self, job: usize, status: Status, attempt: u32, until: Option<Timestamp>) {
         let record = &self.records[job];
         self.events.emit(EventKind::JobStatus {
             job: Arc::clone(&record.name),
             stage: Arc::clone(&record.stage),
             status,
             attempt,
+            until: until.and_then(|until| until.round(Unit::Millisecond).ok()),
         });
     }
 
@@ -380,7 +385,7 @@ impl RunningPipeline {
         let own = usize::from(changes.first().as_ref().is_some_and(is_own));
         if own == 0 {
             // The machine goes straight to the next attempt, and the events report the end of this one.
-            self.emit_status(job, status_of(outcome.state), attempt);
+            self.emit_status(job, status_of(outcome.state), attempt, None);
         }
         let record = &self.records[job];
         let products = record.products();

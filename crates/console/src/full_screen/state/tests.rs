@@ -69,6 +69,7 @@ impl Run {
             stage: "x".into(),
             status,
             attempt,
+            until: None,
         });
     }
 
