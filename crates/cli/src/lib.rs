@@ -37,6 +37,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 /// Runs the program with these arguments, the first of which is its name.
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    workstation::survive_file_size_limit();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     if completion::complete(&arguments) {
         return exit_code(Exit::Success);

@@ -112,7 +112,9 @@ pub use error::ProcessError;
 pub use file_lock::{FileLock, LockKind};
 pub use folder::{Folder, parent_and_name};
 pub use journal::Journal;
-pub use limits::{check_runtime_files, raise_open_file_limit, restore_open_file_limit};
+pub use limits::{
+    check_runtime_files, raise_open_file_limit, restore_open_file_limit, survive_file_size_limit,
+};
 pub use mount::Mount;
 pub use new_file::{NewFile, replace_file};
 pub use overlay::{Layers, Overlays};

@@ -32,6 +32,20 @@ pub fn raise_open_file_limit() -> Option<u64> {
     }
 }
 
+/// Lets a write that would exceed the limit on the size of files (`ulimit -f`) fail, as on a full disk. Otherwise its signal
+/// ends this process without a word.
+///
+/// The signal is handled, not ignored, since processes inherit what is ignored.
+#[expect(unsafe_code, reason = "std does not handle signals")]
+pub fn survive_file_size_limit() {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    let handler: extern "C" fn(libc::c_int) = nothing;
+    // SAFETY: the handler does nothing, so it may run at any moment.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t);
+    }
+}
+
 /// Checks that this process can open the files of a tokio runtime: building the first one panics without them.
 ///
 /// # Errors

@@ -87,6 +87,7 @@ pub use job_runner::{
 pub use process::{
     FileLock, LockKind, ProcessError, Stream as ProcessStream, Supervisor, can_mount,
     check_runtime_files, enter_user_namespace, raise_open_file_limit, restore_open_file_limit,
+    survive_file_size_limit,
 };
 #[cfg(feature = "functions")]
 #[doc(no_inline)]

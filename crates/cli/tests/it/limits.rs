@@ -167,3 +167,18 @@ two: {stage: two, script: [echo never]}
     let done = done.expect_text("runner_system_failure");
     done.expect_text("raise it with `ulimit -n`, or run fewer jobs at once");
 }
+
+#[test]
+fn file_size_limit_is_reported_and_ends_only_programs_of_jobs() {
+    let project = Project::with_pipeline(
+        "flood: {script: [\"head -c 2000000 /dev/zero | tr '\\\\0' x | fold\", echo the-end]}
+large: {script: ['head -c 2000000 /dev/zero > large || echo \"ended with $?\"']}
+",
+    );
+    let user = OtherUser::new(&project, 0);
+    let done = user.run(&project, &["-f 1000"], &["run", "--executor", "shell"]);
+    let done = done.expect_code(0).expect_text("File too large");
+    let end = 128 + rustix::process::Signal::XFSZ.as_raw();
+    done.expect_text("flood | the-end")
+        .expect_text(&format!("large | ended with {end}"));
+}
