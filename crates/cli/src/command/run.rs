@@ -7,15 +7,18 @@ use super::pipeline_options::{find_project, pipeline_options};
 use super::project_runs::print_leftovers;
 use super::rerun_command::words_of_run;
 use super::run_options::{check_manual, run_options, touched_jobs};
-use super::stdout::print;
+use super::stdout::{print, print_json};
 use crate::args::{Command, DialectArg, RunArgs};
 use crate::failure::{Exit, Failure};
 use crate::parsed_args::{ParsedArgs, SettingsScope, read};
 use crate::runtime;
 use anyhow::{Context, anyhow};
-use console::{error_line, print_diagnostics, print_notes, print_skipped, strip_controls};
+use console::{
+    ProgressMode, error_line, print_diagnostics, print_notes, print_skipped, strip_controls,
+};
 use executor_core::job::When;
 use pipeline::Plan;
+use pipeline::create::CreatedJob;
 use std::fmt::Write;
 use std::path::Path;
 use workstation::{
@@ -117,7 +120,14 @@ fn preview(args: &RunArgs, pipeline: &LocalPipeline, options: RunOptions) -> Res
         .into_iter()
         .for_each(|refusal| no_pipeline.print(refusal));
     print_skipped(&plan);
-    print(shown_plan(&plan))?;
+    if args.shown.progress() == ProgressMode::Json {
+        let mut creation = pipeline.create()?;
+        let is_planned = |job: &CreatedJob| plan.position(job.name()).is_some();
+        creation.jobs.retain(is_planned);
+        print_json(&creation.document())?;
+    } else {
+        print(shown_plan(&plan))?;
+    }
     Ok(Exit::Success)
 }
 

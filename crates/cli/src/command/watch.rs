@@ -52,6 +52,8 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<Exit, Failure> {
             .with_help("`runwright run --progress tui` has keys to run jobs again"));
     }
     let project = project(&args.run)?;
+    // No change of a file would let a round run.
+    project.check_repository()?;
     remember_consent(&args.run, &project)?;
     let options = run_options(&args.run, &project)?;
     if args.restart && options.isolation == Isolation::None {

@@ -18,10 +18,12 @@ fn check_invalid(pipeline: &str, texts: &[&str]) {
 fn directory_without_repository_or_pipeline_is_explained() {
     let project = Project::empty_directory();
     project.write(".gitlab-ci.yml", "job:\n  script: [\"true\"]\n");
-    project
-        .runwright(&["run"])
-        .expect_code(2)
-        .expect_text("git init");
+    for command in ["run", "watch"] {
+        project
+            .runwright(&[command])
+            .expect_code(2)
+            .expect_text("git init");
+    }
     let project = Project::with_pipeline("");
     fs::remove_file(project.dir().join(".gitlab-ci.yml")).unwrap();
     project

@@ -89,6 +89,9 @@ fn selected_jobs_run_with_their_needs_unless_disabled() {
 #[test]
 fn dry_run_lists_jobs_and_runs_none() {
     let project = Project::with_pipeline("job:\n  script: [touch \"$OLDPWD/ran\", echo RAN-IT]\n");
+    let json = project.runwright(&["run", "--dry-run", "--progress", "json", "job"]);
+    let plan = project.runwright(&["plan", "--json", "job"]).expect_code(0);
+    assert_eq!(json.expect_code(0).stdout, plan.stdout);
     let done = project.runwright(&["run", "--dry-run"]).expect_code(0);
     assert!(done.stdout.contains("job"));
     assert!(!done.stdout.contains("job | RAN-IT"));

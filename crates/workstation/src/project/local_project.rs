@@ -95,7 +95,11 @@ impl LocalProject {
     }
 
     /// Refuses a directory that is not in a Git repository.
-    pub(crate) fn check_repository(&self) -> Result<(), LocalError> {
+    ///
+    /// # Errors
+    ///
+    /// When it is not.
+    pub fn check_repository(&self) -> Result<(), LocalError> {
         if is_in_repository(&self.root) {
             return Ok(());
         }
