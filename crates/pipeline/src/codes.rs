@@ -18,6 +18,10 @@ pub const CODES: &[CodeInfo] = &[
         "a YAML alias refers to a value that contains it",
     ),
     info(
+        "block-without-header",
+        "`$[[ ]]` in a file without a header stays as it is",
+    ),
+    info(
         "child-too-deep",
         "child pipelines are nested deeper than GitLab allows",
     ),
@@ -44,6 +48,10 @@ pub const CODES: &[CodeInfo] = &[
     ),
     info("empty-file", "the file has no content"),
     info("empty-need", "`needs` has an empty entry, which is ignored"),
+    info(
+        "empty-rule-needs",
+        "`needs` of a rule names no job, so the job keeps its own",
+    ),
     info("exclusive-keywords", "two keywords exclude each other"),
     info("extends-cycle", "jobs extend each other in a cycle"),
     info(

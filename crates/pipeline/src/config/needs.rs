@@ -2,6 +2,7 @@ use super::Spanned;
 use super::matrix;
 use super::need::{JobNeed, Matrix, NeedEntry, NeedPlace};
 use super::reader::{Field, Reader, list_help};
+use super::rule_list::RulePlace;
 use executor_core::job::{CrossNeed, Need};
 use std::sync::Arc;
 use yaml::Node;
@@ -61,8 +62,18 @@ pub(super) fn read(
 pub(super) fn read_in_rule(
     reader: &mut Reader<'_>,
     field: Field<'_>,
+    place: RulePlace,
 ) -> Option<Vec<Spanned<NeedEntry>>> {
-    read(reader, field, NeedPlace::Rule)
+    let needs = read(reader, field, NeedPlace::Rule)?;
+    if needs.is_empty() && place == RulePlace::Job {
+        let subject = field.path.subject();
+        let message =
+            format!("{subject} names no job, so the job keeps its own `needs`, as in GitLab");
+        let help = "to start it at once by this rule, give the job `needs: []` and its other rules the needs";
+        let warning = Diagnostic::warning("empty-rule-needs", message).at(field.node.span);
+        reader.diagnostics.push(warning.with_help(help.to_owned()));
+    }
+    Some(needs)
 }
 
 fn check_counts(reader: &mut Reader<'_>, field: Field<'_>, needs: &[Spanned<NeedEntry>]) {

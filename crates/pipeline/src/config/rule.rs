@@ -136,7 +136,7 @@ fn read_parts(rule: &mut Rule, reader: &mut Reader<'_>, field: Field<'_>, place:
                 let variables = variables::read(reader, field, Place::Rule);
                 rule.variables = variables.unwrap_or_default();
             }
-            "needs" => rule.needs = needs::read_in_rule(reader, field),
+            "needs" => rule.needs = needs::read_in_rule(reader, field, place),
             _ => rule.auto_cancel = read_auto_cancel(reader, field),
         });
     }

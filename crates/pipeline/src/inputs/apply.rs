@@ -1,7 +1,8 @@
 use super::access::Contexts;
+use super::block::{PREFIX, blocks};
 use super::header::{self, Header};
 use super::input::InputDefinition;
-use super::interpolate::{Interpolator, Progress};
+use super::interpolate::{Interpolator, MOST_NODES, Progress, span_of};
 use super::passed_inputs::Interpolation;
 use super::resolve::resolve;
 use std::collections::HashMap;
@@ -57,6 +58,7 @@ fn without_header(
 ) -> Option<Arc<Node>> {
     let mut given = interpolation.passed.iter().chain(interpolation.chosen);
     let Some(given) = given.next() else {
+        warn_of_blocks(&file.content, diagnostics);
         return Some(Arc::clone(&file.content));
     };
     let name = &given.name;
@@ -71,6 +73,48 @@ fn without_header(
             .with_help(help),
     );
     None
+}
+
+/// Warns of the first block of a file without a header, where GitLab leaves it as text.
+fn warn_of_blocks(content: &Node, diagnostics: &mut Diagnostics) {
+    let sources = diagnostics.sources();
+    if !sources.file(content.span.file).text().contains(PREFIX) {
+        return;
+    }
+    let mut nodes_left = MOST_NODES;
+    let Some((whole, span)) = first_block(content, &mut nodes_left) else {
+        return;
+    };
+    let message = format!("`{whole}` stays as it is: the file has no header that defines inputs");
+    let help = "begin the file with a document `spec: {inputs: {name: }}` and a line `---`";
+    let span = span_of(sources, &whole, span);
+    let warning = Diagnostic::warning("block-without-header", message).at(span);
+    diagnostics.push(warning.with_help(help.to_owned()));
+}
+
+/// Returns the first block that refers to an input or a component, with the location of its text. Those that refer to a
+/// matrix need no header.
+fn first_block(node: &Node, nodes_left: &mut usize) -> Option<(String, Span)> {
+    *nodes_left = nodes_left.checked_sub(1)?;
+    let in_text = |text: &str, span: Span| {
+        let mut blocks = blocks(text).into_iter();
+        let block = blocks.find(|block| {
+            let data = &text[block.data.clone()];
+            data.starts_with("inputs.") || data.starts_with("component.")
+        });
+        block.map(|block| (text[block.range].to_owned(), span))
+    };
+    match &node.kind {
+        Kind::String(text) => in_text(text, node.span),
+        Kind::Sequence(items) => {
+            let mut items = items.iter();
+            items.find_map(|item| first_block(item, nodes_left))
+        }
+        Kind::Mapping(entries) => entries.iter().find_map(|(key, entry)| {
+            in_text(key, entry.key_span).or_else(|| first_block(&entry.value, nodes_left))
+        }),
+        _ => None,
+    }
 }
 
 /// Reports the collected diagnostics; returns nothing when one of them is an error.

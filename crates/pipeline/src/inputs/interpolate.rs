@@ -13,7 +13,7 @@ use yaml::{Entry, Kind, Mapping, Node};
 const MOST_BLOCKS: usize = 10_000;
 
 /// The maximum number of visited nodes, including keys and followed aliases.
-const MOST_NODES: usize = 500_000;
+pub(super) const MOST_NODES: usize = 500_000;
 
 /// The maximum length of a text of the file, in bytes.
 const LONGEST_NODE: usize = 1 << 20;
@@ -189,7 +189,7 @@ impl Interpolator<'_> {
             Ok(value) => Some(value),
             Err(diagnostic) => {
                 // The block is located only on error: a text may have thousands.
-                let diagnostic = diagnostic.at(self.span_of(whole, span));
+                let diagnostic = diagnostic.at(span_of(self.sources, whole, span));
                 self.collected.push(diagnostic);
                 None
             }
@@ -277,32 +277,32 @@ impl Interpolator<'_> {
         Ok(Arc::new(Node::new(Kind::String(result.into()), span)))
     }
 
-    /// Returns the location of a block; `span` itself unless the block is verbatim in the file.
-    fn span_of(&self, whole: &str, span: Span) -> Span {
-        let text = self.sources.file(span.file).text();
-        let written = text.get(span.bytes()).unwrap_or_default();
-        let Some(at) = written.find(whole) else {
-            return span;
-        };
-        let before = &written[..at];
-        let lines = before.matches('\n').count();
-        let column = match before.rfind('\n') {
-            Some(line) => before[line + 1..].chars().count() + 1,
-            None => span.column as usize + before.chars().count(),
-        };
-        Span {
-            line: span.line + clamp(lines),
-            column: clamp(column),
-            start: span.start + clamp(at),
-            end: span.start + clamp(at + whole.len()),
-            ..span
-        }
-    }
-
     fn stop(&mut self, words: String, span: Span) -> Stop {
         self.collected
             .push(Diagnostic::error("interpolation-limit", words).at(span));
         Stop
+    }
+}
+
+/// Returns the location of a block in the text at `span`; `span` itself unless the block is verbatim in the file.
+pub(super) fn span_of(sources: &SourceMap, whole: &str, span: Span) -> Span {
+    let text = sources.file(span.file).text();
+    let written = text.get(span.bytes()).unwrap_or_default();
+    let Some(at) = written.find(whole) else {
+        return span;
+    };
+    let before = &written[..at];
+    let lines = before.matches('\n').count();
+    let column = match before.rfind('\n') {
+        Some(line) => before[line + 1..].chars().count() + 1,
+        None => span.column as usize + before.chars().count(),
+    };
+    Span {
+        line: span.line + clamp(lines),
+        column: clamp(column),
+        start: span.start + clamp(at),
+        end: span.start + clamp(at + whole.len()),
+        ..span
     }
 }
 

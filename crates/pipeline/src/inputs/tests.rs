@@ -459,8 +459,27 @@ fn headers_can_include_files_of_inputs() {
 #[test]
 fn without_a_header_blocks_are_text_and_inputs_are_refused() {
     let text = "v: $[[ inputs.x ]]\n";
-    let (root, _) = apply_to(text, &json!({}), &[]);
+    let (root, diagnostics) = apply_to(text, &json!({}), &[]);
     assert_eq!(root.unwrap().to_json(), json!({"v": "$[[ inputs.x ]]"}));
+    insta::assert_snapshot!(diagnostics, @"
+    warning[block-without-header]: `$[[ inputs.x ]]` stays as it is: the file has no header that defines inputs
+     --> t.yml:1:4
+      |
+    1 | v: $[[ inputs.x ]]
+      |    ^^^^^^^^^^^^^^^
+      |
+      = help: begin the file with a document `spec: {inputs: {name: }}` and a line `---`
+    ");
+    for text in [
+        "v: x # $[[ inputs.x ]]",
+        "v: $[[ matrix.X ]]",
+        "v: $[[ $x ]]",
+    ] {
+        let (_, diagnostics) = apply_to(text, &json!({}), &[]);
+        assert_eq!(diagnostics.iter().count(), 0, "{diagnostics}");
+    }
+    let (_, diagnostics) = apply_to("v: [{'a $[[ component.sha ]]': 1}]", &json!({}), &[]);
+    assert_eq!(diagnostics.iter().count(), 1, "{diagnostics}");
     let (root, diagnostics) = apply_to(text, &json!({"x": "1"}), &[]);
     assert!(root.is_none());
     insta::assert_snapshot!(diagnostics, @r"

@@ -28,6 +28,25 @@ fn doubtful_values_have_a_note() {
 }
 
 #[test]
+fn a_rule_without_a_need_is_warned_about() {
+    // GitLab's documentation says that the list clears the needs of the job; its code ignores it.
+    let text = job("needs: []\nrules: [{if: $A, needs: []}]");
+    let found = ResolvedPipeline::from_text("ci.yml", &text).diagnostics;
+    insta::assert_snapshot!(found, @"
+    warning[empty-rule-needs]: jobs:job:rules:rule:needs config names no job, so the job keeps its own `needs`, as in GitLab
+     --> ci.yml:4:27
+      |
+    4 |   rules: [{if: $A, needs: []}]
+      |                           ^^
+      |
+      = help: to start it at once by this rule, give the job `needs: []` and its other rules the needs
+    ");
+    let workflow = "workflow: {rules: [{when: always, needs: []}]}\nj: {script: x}\n";
+    let found = ResolvedPipeline::from_text("ci.yml", workflow).diagnostics;
+    assert_eq!(found.iter().count(), 0, "{found}");
+}
+
+#[test]
 fn timeouts_are_durations_of_at_most_a_month() {
     // R-GLCI-159
     let check = |text: &str, seconds: u64| {
