@@ -166,6 +166,31 @@ fn long_values_are_truncated_in_text_and_complete_in_json() {
 }
 
 #[test]
+fn a_job_whose_rule_cannot_be_evaluated_is_explained_like_the_pipeline() {
+    let rules = "rules: [{changes: {paths: [x], compare_to: gone}}]";
+    let project = Project::with_pipeline(&format!("a: {{script: x, {rules}}}\n"));
+    let text = explained(&project, &["a"]);
+    insta::assert_snapshot!(text, @"
+    a in stage test, .gitlab-ci.yml:1
+      not in the pipeline: rules:changes:compare_to names `gone`, which is not a
+        branch, tag or commit here
+
+    rules
+      -   1. cannot be evaluated                                    .gitlab-ci.yml:1
+         -   changes x compared to gone
+             rules:changes:compare_to names `gone`, which is not a branch, tag or
+               commit here
+
+    keywords
+      script        x                                               .gitlab-ci.yml:1
+
+    variables
+      TOKEN = [MASKED]                                             project, --secret
+      and GitLab's own: --predefined shows them
+    ");
+}
+
+#[test]
 fn excluded_job_is_explained_too() {
     let text = explained(
         &project(),

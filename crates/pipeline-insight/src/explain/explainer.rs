@@ -12,7 +12,7 @@ use pipeline::context::{Phase, PipelineContext, group_name};
 use pipeline::create::{Conditions, CreatedJob, Creation, JobLayers, Layers};
 use pipeline::plan::{Plan, Selection, of_pipeline, predefined_of_job};
 use pipeline::repository::Repository;
-use pipeline::rules::{Policy, Rule, examine};
+use pipeline::rules::{Policy, Rule, RuleOutcome, examine};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use yaml::Mapping;
@@ -81,18 +81,19 @@ impl<'a> Explainer<'a> {
         let none = pipeline::config::Variables::new();
         let before_workflow = Layers::new(self.context, &self.predefined, global, &none);
 
+        let rules = self.rules(created.resolved.rules.entries(), &before_rules);
         Some(Explanation {
             job: created.name().to_owned(),
             stage: definition.stage.clone(),
             place: tree.place(job.span),
             is_included: created.is_included && self.creation.refusal.is_none(),
-            reason: self.reason(created),
+            reason: self.reason(created, &rules),
             when: definition.when,
             start_in: definition.start_in.clone(),
             allow_failure: definition.allow_failure,
             scheduling: definition.scheduling,
             workflow: self.rules(workflow, &before_workflow.of_pipeline()),
-            rules: self.rules(created.resolved.rules.entries(), &before_rules),
+            rules,
             only: self.policy(created, "only", &before_rules),
             except: self.policy(created, "except", &before_rules),
             fields: fields::of(tree, job, created.matching_rule()),
@@ -171,9 +172,10 @@ impl<'a> Explainer<'a> {
     }
 
     /// Returns in one sentence why the job is included or not.
-    fn reason(&self, created: &CreatedJob) -> String {
+    fn reason(&self, created: &CreatedJob, rules: &[ExplainedRule]) -> String {
+        let is_unknown = |rule: &ExplainedRule| rule.outcome == RuleOutcome::Unknown;
         if let Some(refusal) = &self.creation.refusal
-            && (created.is_included || created.resolved.rules.entries().is_empty())
+            && (created.is_included || rules.is_empty() || rules.iter().any(is_unknown))
         {
             return refusal.to_string();
         }

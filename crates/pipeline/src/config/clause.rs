@@ -1,5 +1,6 @@
 //! The conditions on files: `changes` and `exists`.
 
+use super::Spanned;
 use super::reader::{Field, Reader};
 use super::rule_list::RulePlace;
 use crate::pattern::Pattern;
@@ -31,7 +32,11 @@ pub(super) fn read_changes(reader: &mut Reader<'_>, field: Field<'_>) -> Option<
                     let globs = read_globs(reader, field, Some(MOST_GLOBS));
                     changes.paths = globs.unwrap_or_default();
                 }
-                "compare_to" => changes.compare_to = reader.string(field),
+                "compare_to" => {
+                    let span = field.node.span;
+                    let reference = reader.string(field);
+                    changes.compare_to = reference.map(|value| Spanned { value, span });
+                }
                 _ => changes.regexp = read_regexp(reader, field),
             });
         }

@@ -87,7 +87,10 @@ impl<'a> Conditions<'a> {
 /// Returns all texts of rules that refer to variables in conditions on files, joined.
 fn file_texts(rules: &[Rule]) -> Option<String> {
     let changes = rules.iter().filter_map(|rule| rule.changes.as_deref());
-    let changes = changes.flat_map(|changes| changes.paths.iter().chain(&changes.compare_to));
+    let changes = changes.flat_map(|changes| {
+        let since = changes.compare_to.as_ref().map(|since| &since.value);
+        changes.paths.iter().chain(since)
+    });
     let exists = rules.iter().filter_map(|rule| rule.exists.as_deref());
     let exists = exists.flat_map(|exists| {
         let paths = exists.paths.iter();

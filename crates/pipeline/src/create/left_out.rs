@@ -32,6 +32,7 @@ pub(super) fn by_rules(
             words.push_str(match verdict.outcome {
                 RuleOutcome::Held => "it always matches",
                 RuleOutcome::Failed => "it never matches",
+                RuleOutcome::Unknown => "it cannot be evaluated",
                 RuleOutcome::NotReached => "an earlier rule decides",
             });
         }

@@ -45,7 +45,7 @@ fn changes(changes: &Changes) -> Value {
         None => out.insert("paths".to_owned(), json!(changes.paths)),
     };
     if let Some(reference) = &changes.compare_to {
-        out.insert("compare_to".to_owned(), json!(reference));
+        out.insert("compare_to".to_owned(), json!(reference.value));
     }
     Value::Object(out)
 }

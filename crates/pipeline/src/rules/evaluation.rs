@@ -69,22 +69,25 @@ pub struct RuleVerdict {
 /// Evaluates every condition of every rule, even after the rule that decides.
 ///
 /// The rule whose outcome is [`RuleOutcome::Held`] is that of [`first_match`]. A condition that
-/// cannot be evaluated has its error as a note, and later rules are not reached.
+/// cannot be evaluated has its error as a note; where it decides, the outcome is
+/// [`RuleOutcome::Unknown`], and later rules are not reached.
 pub fn examine(rules: &[Rule], context: &RuleContext<'_>) -> Vec<RuleVerdict> {
     let mut is_decided = false;
     let verdicts = rules.iter().map(|rule| {
         let clauses = clauses(rule, context);
         let outcome = if is_decided {
             RuleOutcome::NotReached
-        } else if clauses.iter().all(|clause| clause.holds == Some(true)) {
-            RuleOutcome::Held
         } else {
-            RuleOutcome::Failed
+            // Like `first_match`, the first condition that does not hold ends the rule: one that
+            // cannot be evaluated ends the search only if it is reached.
+            let decisive = clauses.iter().find(|clause| clause.holds != Some(true));
+            match decisive.map(|clause| clause.holds) {
+                None => RuleOutcome::Held,
+                Some(None) => RuleOutcome::Unknown,
+                Some(Some(_)) => RuleOutcome::Failed,
+            }
         };
-        // Like `first_match`, the first condition that does not hold ends the rule: one that cannot
-        // be // evaluated ends the search only if it is reached.
-        let decisive = clauses.iter().find(|clause| clause.holds != Some(true));
-        is_decided |= decisive.is_none_or(|clause| clause.holds.is_none());
+        is_decided |= outcome != RuleOutcome::Failed;
         RuleVerdict { outcome, clauses }
     });
     verdicts.collect()
@@ -165,7 +168,9 @@ fn used<'n>(names: impl Iterator<Item = &'n str>, variables: &dyn Variables) -> 
 
 fn changes_text(changes: &Changes) -> String {
     let since = changes.compare_to.as_ref();
-    let since = since.map_or(String::new(), |since| format!(" compared to {since}"));
+    let since = since.map_or(String::new(), |since| {
+        format!(" compared to {}", since.value)
+    });
     match &changes.regexp {
         Some(pattern) => format!("{pattern}{since}"),
         None => format!("{}{since}", changes.paths.join(", ")),

@@ -75,17 +75,19 @@ impl<'r> FileConditions<'r> {
         expanded: &dyn Variables,
     ) -> Result<FileVerdict, RuleError> {
         let pattern = changes.regexp.as_deref();
-        let since = changes.compare_to.as_deref();
+        let since = changes.compare_to.as_ref();
         let query = FileQuery::Changes {
-            since: since.map(|reference| expand(reference, expanded)),
+            since: since.map(|reference| expand(&reference.value, expanded)),
             criterion: Criterion::new(&changes.paths, pattern, Some(expanded)),
         };
-        let (keyword, named) = match since {
-            Some(reference) => ("rules:changes:compare_to", show(reference, expanded)),
-            None => ("rules:changes", String::new()),
-        };
         let verdict = self.verdict(query, pattern);
-        verdict.map_err(|error| error.of(keyword, &named, Some(changes.span)))
+        verdict.map_err(|error| match (since, &error) {
+            (Some(reference), FileError::Repository(_)) => {
+                let named = show(&reference.value, expanded);
+                error.of("rules:changes:compare_to", &named, Some(reference.span))
+            }
+            _ => error.of("rules:changes", "", Some(changes.span)),
+        })
     }
 
     /// Evaluates `only:changes`, whose globs are not expanded.

@@ -72,7 +72,7 @@ pub struct Changes {
     /// Globs, one of which must match.
     pub paths: Vec<String>,
     /// The ref that the commit is compared with.
-    pub compare_to: Option<String>,
+    pub compare_to: Option<Spanned<String>>,
     /// A regular expression instead of globs.
     pub regexp: Option<Arc<Pattern>>,
 }

@@ -9,6 +9,8 @@ pub enum RuleOutcome {
     Held,
     /// One of its conditions does not hold.
     Failed,
+    /// A condition cannot be evaluated, so there is no pipeline.
+    Unknown,
     /// An earlier rule decides.
     NotReached,
 }

@@ -291,7 +291,7 @@ fn errors_in_conditions_mean_that_no_rule_matches() {
          - when: always",
     ));
     insta::assert_snapshot!(examined, @"
-    Failed
+    Unknown
       Changes a compared to none: None
         note: rules:changes:compare_to names `none`, which is not a branch, tag or commit here
     NotReached

@@ -29,17 +29,18 @@ fn push_rule(text: &mut String, number: usize, rule: &ExplainedRule, style: Styl
     let verdict = match rule.outcome {
         RuleOutcome::Held => Some(true),
         RuleOutcome::Failed => Some(false),
-        RuleOutcome::NotReached => None,
+        RuleOutcome::Unknown | RuleOutcome::NotReached => None,
     };
     let words = match (rule.outcome, rule.clauses.is_empty()) {
         (RuleOutcome::Held, true) => "always matches, so it decides",
         (RuleOutcome::Held, false) => "matches, so it decides",
         (RuleOutcome::Failed, _) => "does not match",
+        (RuleOutcome::Unknown, _) => "cannot be evaluated",
         (RuleOutcome::NotReached, _) => "is not evaluated",
     };
     let left = format!("  {} {number}. {words}", mark(verdict, style));
     push_pair(text, &left, &place(&rule.place), style);
-    if verdict.is_none() {
+    if rule.outcome == RuleOutcome::NotReached {
         return;
     }
     push_clauses(text, &rule.clauses, style);
