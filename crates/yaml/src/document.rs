@@ -158,7 +158,8 @@ fn load_content(
     }
     if has_more {
         let message = "only the first document of the file is read; the others are ignored";
-        collected.push(Diagnostic::warning("more-documents", message).at(first.span));
+        let ignored = documents.get(1).unwrap_or(&first);
+        collected.push(Diagnostic::warning("more-documents", message).at(ignored.span));
     }
     Ok(LoadedFile {
         header: None,

@@ -223,16 +223,21 @@ fn byte_order_marks_and_all_line_breaks_are_accepted() {
 
 #[test]
 fn later_documents_are_ignored_with_a_warning() {
-    for text in [
-        "a: 1\n---\nb: 2\n",
-        "a: 1\n...\n%%%\n",
-        "---\na: 1\n---\nb: 1\n---\n{",
+    // Where the text cannot be split before it is parsed, the first document is shown.
+    for (text, line) in [
+        ("a: 1\n---\nb: 2\n", 3),
+        ("a: 1\n...\n%%%\n", 1),
+        ("---\na: 1\n---\nb: 1\n---\n{", 4),
     ] {
         let (root, diagnostics) = load_text(text);
         let root = root.unwrap_or_else(|| panic!("{text:?}: {diagnostics}"));
         assert_eq!(root.to_json(), serde_json::json!({"a": 1}));
         let codes: Vec<&str> = diagnostics.iter().map(|found| found.code).collect();
         assert_eq!(codes, ["more-documents"], "{text:?}");
+        let lines = diagnostics
+            .iter()
+            .map(|found| found.span.map(|span| span.line));
+        assert_eq!(lines.collect::<Vec<_>>(), [Some(line)], "{text:?}");
     }
     // They must be valid nevertheless.
     check_refused("a: 1\n---\n\tbroken: [\n", "yaml-syntax", 4);

@@ -157,14 +157,15 @@ fn lint_refuses_a_need_that_rules_always_leave_out() {
         project.runwright(&["lint"]).expect_code(code.into()).stdout
     };
     let never = "rules: [{when: never}]";
-    insta::assert_snapshot!(lint(never, "needs: [a]", 2), @r"
+    insta::assert_snapshot!(lint(never, "needs: [a]", 2), @"
     error[left-out-need]: `b` needs `a`, which is not in the pipeline
-     --> .gitlab-ci.yml:4:1
+     --> .gitlab-ci.yml:6:11
       |
     3 |   rules: [{when: never}]
       |           ------------- leaves `a` out: it always matches
-    4 | b:
-      | ^ needs `a`
+    ...
+    6 |   needs: [a]
+      |           ^ needs `a`
       |
       = help: with `optional: true`, the need is dropped when rules leave `a` out: `needs: [{job: a, optional: true}]`
 
@@ -172,13 +173,14 @@ fn lint_refuses_a_need_that_rules_always_leave_out() {
     ");
     insta::assert_snapshot!(lint("rules: [{if: $X, when: never}, {if: '\"1\" == \"2\"'}]", "needs: [a]", 2), @r#"
     error[left-out-need]: `b` needs `a`, which is not in the pipeline
-     --> .gitlab-ci.yml:4:1
+     --> .gitlab-ci.yml:6:11
       |
     3 |   rules: [{if: $X, when: never}, {if: '"1" == "2"'}]
       |                -- leaves `a` out: it has `when: never`
       |                                       ------------ leaves `a` out: it never matches
-    4 | b:
-      | ^ needs `a`
+    ...
+    6 |   needs: [a]
+      |           ^ needs `a`
       |
       = help: with `optional: true`, the need is dropped when rules leave `a` out: `needs: [{job: a, optional: true}]`
 

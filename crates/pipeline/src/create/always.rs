@@ -1,6 +1,6 @@
 //! What no situation accepts, checked without one.
 
-use super::checks::{Locations, invalid_variables, left_out_need};
+use super::checks::{Locations, invalid_variables};
 use super::left_out::{Labels, MOST_SHOWN, location};
 use super::{CreatedJob, Layers};
 use crate::Pipeline;
@@ -66,12 +66,16 @@ impl Pipeline {
                 diagnostics.push(locations.too_many_needs(&included(job), count, most));
             }
         }
-        check_needs(resolved, diagnostics);
+        check_needs(resolved, &locations, diagnostics);
     }
 }
 
 /// Reports needs of jobs that no situation includes.
-fn check_needs(resolved: &ResolvedPipeline, diagnostics: &mut Diagnostics) {
+fn check_needs(
+    resolved: &ResolvedPipeline,
+    locations: &Locations<'_>,
+    diagnostics: &mut Diagnostics,
+) {
     let left_out = resolved
         .jobs
         .iter()
@@ -84,12 +88,9 @@ fn check_needs(resolved: &ResolvedPipeline, diagnostics: &mut Diagnostics) {
             continue;
         };
         let possible = needs_of(job);
-        for need in possible
-            .iter()
-            .copied()
-            .flatten()
-            .filter(|need| !need.optional)
-        {
+        let each = possible.iter();
+        let each = each.flat_map(|(rule, needs)| needs.iter().map(|need| (*rule, need)));
+        for (rule, need) in each.filter(|(_, need)| !need.optional) {
             let Some(needed) = left_out.get(&*need.job) else {
                 continue;
             };
@@ -97,29 +98,34 @@ fn check_needs(resolved: &ResolvedPipeline, diagnostics: &mut Diagnostics) {
             if !reported.insert((&job.name_in_file, &needed.name_in_file)) {
                 continue;
             }
-            let is_certain = possible.iter().all(|needs| needs.contains(need));
+            let is_certain = possible.iter().all(|(_, needs)| needs.contains(need));
+            let why = why_left_out(needed);
+            let job = CreatedJob {
+                rule,
+                ..included(job)
+            };
             diagnostics.push(Diagnostic {
                 severity: if is_certain {
                     severity
                 } else {
                     Severity::Warning
                 },
-                ..left_out_need(job, &need.job, why_left_out(needed))
+                ..locations.left_out_need(&job, &need.job, Some(needed), why)
             });
         }
     }
 }
 
-/// Returns the needs that a job may have: its own, or those of a rule that includes it.
-fn needs_of(job: &ResolvedJob) -> Vec<&[Need]> {
+/// Returns the needs that a job may have, its own or those of a rule that includes it, with the index of the rule.
+fn needs_of(job: &ResolvedJob) -> Vec<(Option<usize>, &[Need])> {
     let own = job.definition.needs.as_deref().unwrap_or_default();
     let RulesKeyword::List(rules) = &job.rules else {
-        return vec![own];
+        return vec![(None, own)];
     };
     let possible = reachable(rules).filter(|(_, rule)| includes(rule));
     let needs = possible.map(|(at, _)| {
         let of_rule = job.needs_of_rule(at);
-        of_rule.map_or(own, |of_rule| &of_rule.needs)
+        (Some(at), of_rule.map_or(own, |of_rule| &of_rule.needs))
     });
     needs.collect()
 }

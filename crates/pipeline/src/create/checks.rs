@@ -41,31 +41,9 @@ pub(super) fn check_needs(
         for need in missing.filter(|need| !names.contains(need.job.as_str())) {
             let other = jobs.iter().find(|job| job.name() == need.job);
             let why = other.map(|other| left_out::of_job(other, conditions, layers));
-            problems.push(left_out_need(
-                &job.resolved,
-                &need.job,
-                why.unwrap_or_default(),
-            ));
+            let needed = other.map(|other| &other.resolved);
+            problems.push(locations.left_out_need(job, &need.job, needed, why.unwrap_or_default()));
         }
-    }
-}
-
-/// Returns the error of a job that needs one that is not in the pipeline, with the rules that leave it out.
-pub(super) fn left_out_need(job: &ResolvedJob, needed: &str, why: Labels) -> Diagnostic {
-    let name = &job.definition.name;
-    let message = format!("`{name}` needs `{needed}`, which is not in the pipeline");
-    let help = format!(
-        "with `optional: true`, the need is dropped when rules leave `{needed}` out: \
-         `needs: [{{job: {needed}, optional: true}}]`"
-    );
-    let why = why.into_iter();
-    let why = why.map(|(span, words)| (span, format!("leaves `{needed}` out: {words}")));
-    let own = job.span.map(|span| (span, format!("needs `{needed}`")));
-    Diagnostic {
-        span: job.span,
-        related: own.into_iter().chain(why).collect(),
-        help: Some(help),
-        ..Diagnostic::error("left-out-need", message)
     }
 }
 
@@ -152,16 +130,58 @@ impl Locations<'_> {
         }
     }
 
+    /// Returns the error of a job that needs one that is not in the pipeline, at its entry of `needs`, with the rules
+    /// that leave out the needed job.
+    pub(super) fn left_out_need(
+        &self,
+        job: &CreatedJob,
+        name: &str,
+        needed: Option<&ResolvedJob>,
+        why: Labels,
+    ) -> Diagnostic {
+        let own = job.name();
+        let message = format!("`{own}` needs `{name}`, which is not in the pipeline");
+        let help = format!(
+            "with `optional: true`, the need is dropped when rules leave `{name}` out: \
+             `needs: [{{job: {name}, optional: true}}]`"
+        );
+        let why = why.into_iter();
+        let why = why.map(|(span, words)| (span, format!("leaves `{name}` out: {words}")));
+        let in_file = needed.map_or(name, |needed| &needed.name_in_file);
+        let mut entries = self.needs(job).into_iter().flat_map(|needs| {
+            let entries = needs.as_sequence();
+            entries.map_or(vec![needs], |entries| {
+                entries.iter().map(AsRef::as_ref).collect()
+            })
+        });
+        let entry = entries.find(|entry| {
+            let job = entry.get("job").map_or(*entry, AsRef::as_ref).as_str();
+            job.is_some_and(|job| job == name || job == in_file)
+        });
+        let span = entry.map(|entry| entry.span).or(job.resolved.span);
+        let own = span.map(|span| (span, format!("needs `{name}`")));
+        Diagnostic {
+            span,
+            related: own.into_iter().chain(why).collect(),
+            help: Some(help),
+            ..Diagnostic::error("left-out-need", message)
+        }
+    }
+
+    /// Returns the needs of a job as written: those of its rule, or its own.
+    fn needs(&self, job: &CreatedJob) -> Option<&Node> {
+        let in_file = self.tree?.get(&job.resolved.name_in_file)?;
+        let rule = job.matching_rule().zip(in_file.get("rules"));
+        let rule = rule.and_then(|(rule, rules)| entry_of(rule, rules));
+        // A rule without a need leaves those of the job.
+        let of_rule = rule.and_then(|rule| rule.get("needs"));
+        let of_rule = of_rule.filter(|needs| !needs.is_blank());
+        of_rule.or_else(|| in_file.get("needs")).map(AsRef::as_ref)
+    }
+
     /// Returns the problem of a job with more needs than are allowed.
     pub(super) fn too_many_needs(&self, job: &CreatedJob, count: usize, most: usize) -> Diagnostic {
-        let in_file = self
-            .tree
-            .and_then(|tree| tree.get(&job.resolved.name_in_file));
-        let rules = in_file.and_then(|in_file| in_file.get("rules"));
-        let rule = job.matching_rule().zip(rules);
-        let rule = rule.and_then(|(rule, rules)| entry_of(rule, rules));
-        let mut owners = [rule, in_file.map(AsRef::as_ref)].into_iter().flatten();
-        let needs = owners.find_map(|owner| owner.get("needs"));
+        let needs = self.needs(job);
         let name = job.name();
         let message = format!("`{name}` needs {count} jobs; at most {most} are allowed");
         let help = "without `needs`, a job waits for all jobs of earlier stages";

@@ -142,7 +142,8 @@ fn instance_names(job: &Job, parallel: &Parallel) -> Vec<String> {
     }
 }
 
-fn combination_name(job: &str, combination: &[(String, String)]) -> String {
+/// Returns the name of the instance with these matrix values.
+pub(super) fn combination_name(job: &str, combination: &[(String, String)]) -> String {
     let values: Vec<&str> = combination
         .iter()
         .map(|(_, value)| value.as_str())

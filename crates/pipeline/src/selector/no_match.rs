@@ -113,7 +113,8 @@ impl NoMatch {
         }
     }
 
-    pub(super) fn values(
+    /// Returns the error for matrix values that no instance has.
+    pub(crate) fn values(
         name: &str,
         conditions: &[(&str, &str)],
         instances: &[NamedJob<'_>],

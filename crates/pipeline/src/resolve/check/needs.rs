@@ -1,8 +1,9 @@
 use super::{Checker, NEED};
 use crate::config::{Job, JobNeed, NeedEntry, Parallel, Spanned};
-use crate::resolve::expand::chosen_names;
+use crate::resolve::expand::{chosen_names, combination_name};
 use crate::resolve::matrix_value::interpolate;
 use crate::resolve::needs::{need_depends_on_matrix, with_values};
+use crate::selector::{NamedJob, NoMatch};
 use indexmap::IndexMap;
 use std::collections::HashSet;
 use yaml::source::Span;
@@ -98,7 +99,7 @@ impl<'c> Checker<'c> {
             let may_lack = need.need.optional && self.expansion.find(name).is_none();
             return may_lack || self.check_earlier(job, name, NEED, span);
         };
-        for chosen in chosen_names(need, matrix) {
+        for (chosen, combination) in chosen_names(need, matrix).zip(&matrix.combinations) {
             self.lookups_left = self.lookups_left.saturating_sub(1);
             if self.lookups_left == 0 {
                 return false;
@@ -108,27 +109,52 @@ impl<'c> Checker<'c> {
                     return false;
                 }
             } else if !need.need.optional {
-                self.report_unknown_instance(job, name, &chosen, span);
+                self.report_unknown_instance(job, name, combination, span);
                 return false;
             }
         }
         true
     }
 
-    fn report_unknown_instance(&mut self, job: &Job, name: &str, chosen: &str, span: Span) {
-        if self.expansion.find(name).is_none() {
+    fn report_unknown_instance(
+        &mut self,
+        job: &Job,
+        name: &str,
+        wanted: &[(String, String)],
+        span: Span,
+    ) {
+        let Some(needed) = self.expansion.find(name) else {
             self.report_unknown(job, name, NEED, span);
             return;
-        }
+        };
+        let chosen = combination_name(name, wanted);
         let message = format!("{} job: undefined need: {chosen}", job.name);
-        let first = self
-            .expansion
-            .expand(name)
-            .next()
-            .filter(|&first| first != name);
-        let help = first.map(|first| {
-            format!("`{name}` expands to jobs like `{first}`: give all names of its matrix, in the same order")
-        });
+        let instances = match &needed.parallel {
+            Some(Parallel::Matrix(matrix)) => &*matrix.combinations,
+            Some(Parallel::Count(_)) | None => &[],
+        };
+        let names = |values: &[(String, String)]| {
+            let names = values.iter().map(|(name, _)| name.clone());
+            names.collect::<Vec<_>>()
+        };
+        let wanted_names = names(wanted);
+        let help = if instances.iter().any(|known| names(known) == wanted_names) {
+            let wanted: Vec<(&str, &str)> = wanted
+                .iter()
+                .map(|(name, value)| (&**name, &**value))
+                .collect();
+            let instances: Vec<_> = instances
+                .iter()
+                .map(|values| NamedJob::new(name, values))
+                .collect();
+            Some(NoMatch::values(name, &wanted, &instances).to_string())
+        } else {
+            let first = self.expansion.expand(name).next();
+            let first = first.filter(|&first| first != name);
+            first.map(|first| {
+                format!("`{name}` expands to jobs like `{first}`: give all names of its matrix, in the same order")
+            })
+        };
         self.report("unknown-need", message, span, help);
     }
 

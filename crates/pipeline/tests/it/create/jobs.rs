@@ -100,13 +100,14 @@ e: {script: x, rules: [{changes: {paths: [x], compare_to: gone}}]}
     let creation = created(&text, &push());
     let refusal = creation.refusal.unwrap();
     assert_eq!(refusal.reason, RefusalReason::SeedError);
-    let lines = refusal
-        .problems
-        .iter()
-        .map(|problem| problem.span.map(|span| span.line));
+    // At the ref, at the entries of `needs`, and at the variable.
+    let places = refusal.problems.iter().map(|problem| {
+        let span = problem.span.expect("every problem has a location");
+        (span.line, span.column)
+    });
     assert_eq!(
-        lines.collect::<Vec<_>>(),
-        [Some(6), Some(3), Some(4), Some(5)]
+        places.collect::<Vec<_>>(),
+        [(6, 59), (3, 24), (4, 24), (5, 28)]
     );
     assert!(refusal.problems[0].message.contains("gone"));
     assert!(

@@ -1,4 +1,5 @@
 use super::{check, check_errors};
+use pipeline::ResolvedPipeline;
 use serde_json::{Value, json};
 
 const BUILD: &str = "
@@ -70,6 +71,22 @@ t:
            parallel: {matrix: [{P: '$[[ matrix.P ]]', Q: '$[[ matrix.Z ]]'}]}",
         ],
     );
+}
+
+#[test]
+fn a_need_with_a_wrong_value_has_the_values_there_are() {
+    let help = |matrix: &str| {
+        let text = format!(
+            "c: {{script: x, parallel: {{matrix: [{{OS: [linux, mac], V: 1}}, {{OS: bsd, V: 2}}]}}}}\n\
+             t: {{script: x, needs: [{{job: c, parallel: {{matrix: [{matrix}]}}}}]}}"
+        );
+        let found = ResolvedPipeline::from_text("ci.yml", &text).diagnostics;
+        let helps = found.errors().filter_map(|error| error.help.clone());
+        helps.collect::<String>()
+    };
+    insta::assert_snapshot!(help("{OS: linus, V: 1}"), @"no instance of `c` has OS=linus and V=1; did you mean `linux`?; the values are OS=linux|mac|bsd, V=1|2");
+    insta::assert_snapshot!(help("{OS: bsd, V: 1}"), @"no instance of `c` has OS=bsd and V=1; the values are OS=linux|mac|bsd, V=1|2");
+    insta::assert_snapshot!(help("{V: 1, OS: bsd}"), @"`c` expands to jobs like `c: [linux, 1]`: give all names of its matrix, in the same order");
 }
 
 #[test]
