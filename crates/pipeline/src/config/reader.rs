@@ -86,12 +86,17 @@ impl<'d> Reader<'d> {
             .push(error.with_help(help.map(ToOwned::to_owned)));
     }
 
+    /// Returns the text of a node as written in its file, with its quotes.
+    pub(crate) fn written(&self, node: &Node) -> &str {
+        let source = self.diagnostics.sources().file(node.span.file).text();
+        source.get(node.span.bytes()).unwrap_or_default()
+    }
+
     /// Returns the location of a part of a text; that of the whole node unless the text is
     /// verbatim on one line of the file.
     pub(crate) fn part_of(&self, node: &Node, text: &str, part: &Range<usize>) -> Span {
         let whole = node.span;
-        let source = self.diagnostics.sources().file(whole.file).text();
-        let written = source.get(whole.bytes()).unwrap_or_default();
+        let written = self.written(node);
         let found = written.find(text).filter(|_| !text.contains('\n'));
         let before = found.and_then(|at| written.get(..at + part.start));
         let (Some(before), Some(covered)) = (before, text.get(part.clone())) else {

@@ -169,7 +169,14 @@ pub(super) fn read_condition(
             let message = format!("{} {words}: {}", field.path.subject(), error.message);
             let span = reader.part_of(field.node, &text, &error.range);
             let diagnostic = Diagnostic::error("invalid-expression", message).at(span);
-            reader.diagnostics.push(diagnostic.with_help(error.help));
+            // A suggested quote is escaped as the YAML around it requires.
+            let written = reader.written(field.node);
+            let help = error.help.map(|help| match written.chars().next() {
+                Some('"') => help.replace('"', "\\\""),
+                Some('\'') => help.replace('\'', "''"),
+                _ => help,
+            });
+            reader.diagnostics.push(diagnostic.with_help(help));
             None
         }
     }

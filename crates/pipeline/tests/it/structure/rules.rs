@@ -137,6 +137,17 @@ fn an_invalid_condition_is_shown_at_its_error() {
     assert_eq!(error.code, "invalid-expression");
     let place = &text[error.span.unwrap().bytes()];
     assert!(place.starts_with('x'), "{place}");
+    // The suggested quotes are escaped as those around the condition require.
+    for (condition, help) in [
+        (r#""$A == x""#, r#"put quotes around it: `\"x\"`"#),
+        ("$A == x", r#"put quotes around it: `"x"`"#),
+        ("'$A == ''x'", "add a `''`"),
+    ] {
+        let text = format!("job: {{script: x, rules: [{{if: {condition}}}]}}");
+        let found = pipeline::ResolvedPipeline::from_text("ci.yml", &text).diagnostics;
+        let error = found.errors().next().expect("an error");
+        assert_eq!(error.help.as_deref(), Some(help), "{condition}");
+    }
 }
 
 #[test]
