@@ -1,5 +1,6 @@
 //! Masks one stream in one pass.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -64,8 +65,16 @@ struct View {
 #[derive(Default)]
 struct Shown {
     view: View,
-    /// Where hidden bytes are among the bytes that `view` represents, ascending and separate.
-    gaps: Vec<Range<u64>>,
+    /// Where hidden bytes are among the bytes that `view` represents, ascending and separate. There can be as many as
+    /// the longest pattern has bytes, so that none of them is visited for each byte of the text.
+    gaps: VecDeque<Gap>,
+}
+
+/// Bytes that a terminal does not show.
+struct Gap {
+    place: Range<u64>,
+    /// The number of hidden bytes up to its end, from the first gap since the text had none.
+    hidden: u64,
 }
 
 impl Masker {
@@ -200,7 +209,7 @@ impl Masker {
             let from = shown.start(&self.set, self.position);
             shown.view.literal = ROOT;
             for (end, byte) in (start + 1..).zip(&carry) {
-                if end > from && !shown.gaps.iter().any(|gap| gap.contains(&(end - 1))) {
+                if end > from && !shown.is_hidden(end - 1) {
                     let found = shown.view.step_literal(&set, *byte);
                     self.hide_found(found, end, Some(&shown));
                 }
@@ -257,10 +266,7 @@ impl Masker {
             self.value_run = None;
             return;
         } else {
-            match shown.gaps.last_mut() {
-                Some(gap) if gap.end == end - 1 => gap.end = end,
-                _ => shown.gaps.push(end - 1..end),
-            }
+            shown.hide(end);
             // The token or value goes on after the gap, which itself is not a part of it.
             self.token_run = self.token_run.map(|_| end);
             self.value_run = self.value_run.map(|_| end);
@@ -360,19 +366,49 @@ impl View {
 }
 
 impl Shown {
+    /// Adds the hidden byte before `end`.
+    fn hide(&mut self, end: u64) {
+        let hidden = self.gaps.back().map_or(0, |gap| gap.hidden) + 1;
+        match self.gaps.back_mut() {
+            Some(gap) if gap.place.end == end - 1 => {
+                gap.place.end = end;
+                gap.hidden = hidden;
+            }
+            _ => self.gaps.push_back(Gap {
+                place: end - 1..end,
+                hidden,
+            }),
+        }
+    }
+
+    /// Returns the number of gaps that end at `position` or before.
+    fn gaps_until(&self, position: u64) -> usize {
+        self.gaps.partition_point(|gap| gap.place.end <= position)
+    }
+
+    fn is_hidden(&self, position: u64) -> bool {
+        let gap = self.gaps.get(self.gaps_until(position));
+        gap.is_some_and(|gap| gap.place.contains(&position))
+    }
+
+    /// Returns the number of hidden bytes before the gap at `index`, counted as in [`Gap`].
+    fn hidden_before(&self, index: usize) -> u64 {
+        match index.checked_sub(1) {
+            Some(before) => self.gaps[before].hidden,
+            None => self.gaps.front().map_or(0, |first| {
+                first.hidden - (first.place.end - first.place.start)
+            }),
+        }
+    }
+
     /// Returns the position from which on `length` shown bytes precede `end`.
     fn before(&self, end: u64, length: u64) -> u64 {
-        let (mut start, mut left) = (end, length);
-        let gaps = self.gaps.iter().rev();
-        for gap in gaps.skip_while(|gap| gap.end > end) {
-            let between = start - gap.end;
-            if left <= between {
-                break;
-            }
-            left -= between;
-            start = gap.start;
-        }
-        start - left
+        let hidden = self.hidden_before(self.gaps_until(end));
+        // Of the gaps before `end`, those with enough shown bytes behind them are before the position.
+        let first = self.gaps.partition_point(|gap| {
+            gap.place.end <= end && (end - gap.place.end) - (hidden - gap.hidden) >= length
+        });
+        end - length - (hidden - self.hidden_before(first))
     }
 
     /// Returns the start of the text before `end` that the states represent.
@@ -383,8 +419,7 @@ impl Shown {
     /// Returns `None` if the text that the states represent has no gaps any more: it is like the bytes then.
     fn pruned(mut self, set: &MaskSet, end: u64) -> Option<Self> {
         let start = self.start(set, end);
-        let gone = self.gaps.partition_point(|gap| gap.end <= start);
-        self.gaps.drain(..gone);
+        self.gaps.drain(..self.gaps_until(start));
         (!self.gaps.is_empty()).then_some(self)
     }
 }

@@ -71,6 +71,19 @@ pub(crate) fn check(secrets: &[&str], text: &str, expect: &str) {
     }
 }
 
+/// Checks that a text, in two pieces split anywhere, is masked as expected.
+pub(crate) fn check_splits(set: &MaskSet, text: &[u8], expect: &[u8]) {
+    for split in 0..=text.len() {
+        let (first, second) = text.split_at(split);
+        let out = mask(set, [first, second]);
+        let (out, expect) = (
+            String::from_utf8_lossy(&out),
+            String::from_utf8_lossy(expect),
+        );
+        assert_eq!(out, expect, "split at {split}");
+    }
+}
+
 #[test]
 fn self_overlapping_secrets() {
     check(&["aab"], "xaaab aab", "xa[MASKED] [MASKED]");
@@ -121,11 +134,7 @@ fn variants_are_masked_at_every_split() {
             "Basic dXNlcjp[MASKED] end",
         ),
     ] {
-        for split in 0..=text.len() {
-            let (first, second) = text.as_bytes().split_at(split);
-            let out = mask(&set, [first, second]);
-            assert_eq!(String::from_utf8_lossy(&out), expect, "split at {split}");
-        }
+        check_splits(&set, text.as_bytes(), expect.as_bytes());
     }
 }
 
@@ -155,11 +164,7 @@ fn variants_of_short_secrets_are_masked() {
         ("secret", "eHNlY3JldHh4", "eH[MASKED]Hh4"),
     ] {
         let set = MaskRules::new().secret(secret).compile();
-        for split in 0..=text.len() {
-            let (first, second) = text.as_bytes().split_at(split);
-            let out = mask(&set, [first, second]);
-            assert_eq!(String::from_utf8_lossy(&out), expect, "split at {split}");
-        }
+        check_splits(&set, text.as_bytes(), expect.as_bytes());
     }
 }
 
@@ -177,11 +182,7 @@ fn tokens_keep_their_prefix() {
             "_gitlab_session=[MASKED]; path",
         ),
     ] {
-        for split in 0..=text.len() {
-            let (first, second) = text.as_bytes().split_at(split);
-            let out = mask(&set, [first, second]);
-            assert_eq!(String::from_utf8_lossy(&out), expect, "split at {split}");
-        }
+        check_splits(&set, text.as_bytes(), expect.as_bytes());
     }
 }
 
@@ -217,11 +218,7 @@ fn values_of_secret_parameters_are_masked() {
             "?x-amz-credential=[MASKED]",
         ),
     ] {
-        for split in 0..=text.len() {
-            let (first, second) = text.as_bytes().split_at(split);
-            let out = mask(&set, [first, second]);
-            assert_eq!(String::from_utf8_lossy(&out), expect, "split at {split}");
-        }
+        check_splits(&set, text.as_bytes(), expect.as_bytes());
     }
 }
 
@@ -340,10 +337,7 @@ proptest! {
     ) {
         let set = exact(&secrets);
         let expect = reference(&text, &secrets);
-        for split in 0..=text.len() {
-            let (first, second) = text.split_at(split);
-            prop_assert_eq!(&mask(&set, [first, second]), &expect, "split at {}", split);
-        }
+        check_splits(&set, &text, &expect);
         prop_assert_eq!(&mask(&set, text.chunks(1)), &expect);
         prop_assert_eq!(&mask(&set, text.chunks(3)), &expect);
     }
@@ -364,10 +358,7 @@ proptest! {
         }
         let set = exact(&secrets);
         let expect = reference(&text, &secrets);
-        for split in 0..=text.len() {
-            let (first, second) = text.split_at(split);
-            prop_assert_eq!(&mask(&set, [first, second]), &expect, "split at {}", split);
-        }
+        check_splits(&set, &text, &expect);
         prop_assert_eq!(&mask(&set, text.chunks(5)), &expect);
     }
 
@@ -381,10 +372,7 @@ proptest! {
         let rules = MaskRules::new().without_token_prefixes().token_prefix("glpat-");
         let set = rules.secret("xglpat-ab").variants(Variants::ExactOnly).compile();
         let expect = reference_runs(&text, b"xglpat-ab");
-        for split in 0..=text.len() {
-            let (first, second) = text.split_at(split);
-            prop_assert_eq!(&mask(&set, [first, second]), &expect, "split at {}", split);
-        }
+        check_splits(&set, &text, &expect);
         prop_assert_eq!(&mask(&set, text.chunks(1)), &expect);
     }
 
