@@ -26,12 +26,14 @@ pub enum LocalError {
         source: io::Error,
     },
     /// There is no pipeline file.
-    #[error("no {} in {}", file.display(), root.display())]
+    #[error("no {} in {}{}", file.display(), root.display(), naming(*named_by))]
     NoFile {
         /// The expected file.
         file: PathBuf,
         /// The root of the project.
         root: PathBuf,
+        /// The option that names it, unless the caller does.
+        named_by: Option<&'static str>,
     },
     /// The pipeline file cannot be read.
     #[error("read {}", path.display())]
@@ -176,4 +178,8 @@ impl LocalError {
             Self::Watch(_) => Fault::System,
         }
     }
+}
+
+fn naming(option: Option<&str>) -> String {
+    option.map_or_else(String::new, |option| format!(", which {option} names"))
 }

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use workstation::{LocalProject, PipelineOptions};
 
 /// The greatest size of a secret, in bytes; no environment has room for more.
@@ -21,10 +21,16 @@ const MAX_SECRET: u64 = 1 << 20;
 /// Finds the project that the arguments name.
 pub(super) fn find_project(args: &ProjectArgs) -> Result<LocalProject, Failure> {
     let directory = args.cwd.as_deref().unwrap_or(Path::new("."));
-    let of_gcl = std::env::var_os("GCL_FILE").filter(|file| !file.is_empty());
-    let of_gcl = of_gcl.map(PathBuf::from);
-    let file = args.file.as_deref().or(of_gcl.as_deref());
-    Ok(LocalProject::find(directory, file)?)
+    if let Some(file) = &args.file {
+        return Ok(LocalProject::find(directory, Some(file))?);
+    }
+    match std::env::var_os("GCL_FILE").filter(|file| !file.is_empty()) {
+        Some(file) => {
+            let project = LocalProject::find(directory, Some(Path::new(&file)))?;
+            Ok(project.named_by("GCL_FILE"))
+        }
+        None => Ok(LocalProject::find(directory, None)?),
+    }
 }
 
 /// Returns a variable of the environment that is an option of gitlab-ci-local.

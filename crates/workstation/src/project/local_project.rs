@@ -26,6 +26,8 @@ pub struct LocalProject {
     file: PathBuf,
     /// Whether the file must be inside, links resolved, since it or its name came with the project.
     is_own: bool,
+    /// The option that names the file, unless the caller does.
+    named_by: Option<&'static str>,
 }
 
 impl LocalProject {
@@ -50,9 +52,9 @@ impl LocalProject {
         }
         let root = git::toplevel(&directory).unwrap_or_else(|| directory.clone());
         let is_own = file.is_none_or(stays_below);
-        let file = file.map_or_else(
-            || default_file(&root),
-            |named| {
+        let (file, named_by) = match file {
+            None => default_file(&root),
+            Some(named) => {
                 let below = root.join(named);
                 let beside = directory.join(named);
                 // Users name files relative to the current directory too.
@@ -61,10 +63,25 @@ impl LocalProject {
                 } else {
                     below
                 };
-                below_root(&root, &file).unwrap_or_else(|| named.to_owned())
-            },
-        );
-        Ok(Self { root, file, is_own })
+                let file = below_root(&root, &file);
+                (file.unwrap_or_else(|| named.to_owned()), None)
+            }
+        };
+        Ok(Self {
+            root,
+            file,
+            is_own,
+            named_by,
+        })
+    }
+
+    /// Sets the option from which the caller has the file, for errors.
+    #[must_use]
+    pub fn named_by(self, option: &'static str) -> Self {
+        Self {
+            named_by: Some(option),
+            ..self
+        }
     }
 
     /// Returns the directory of the working tree.
@@ -114,6 +131,7 @@ impl LocalProject {
             ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound => LocalError::NoFile {
                 file: self.file.clone(),
                 root: self.root.clone(),
+                named_by: self.named_by,
             },
             ReadError::Text(source) => LocalError::NotText {
                 file: self.file.clone(),
@@ -146,19 +164,21 @@ fn below_root(root: &Path, file: &Path) -> Option<PathBuf> {
     path.strip_prefix(root).ok().map(Path::to_owned)
 }
 
-/// Returns the pipeline file of a project without an option.
-fn default_file(root: &Path) -> PathBuf {
+/// Returns the pipeline file that no caller names, with the option of the project that does.
+fn default_file(root: &Path) -> (PathBuf, Option<&'static str>) {
     let options = read_inside(root, Path::new(gitlab_ci_local::OPTIONS));
     let named = options.ok().and_then(|text| {
         let options = read_options(gitlab_ci_local::OPTIONS, &text).value?;
         options.file
     });
-    named.unwrap_or_else(|| {
-        let local = PathBuf::from(BITRAB_FILE);
-        if root.join(&local).is_file() {
-            local
-        } else {
-            PathBuf::from(DEFAULT_FILE)
-        }
-    })
+    if let Some(named) = named {
+        return (named, Some(gitlab_ci_local::FILE_OPTION));
+    }
+    let local = PathBuf::from(BITRAB_FILE);
+    let file = if root.join(&local).is_file() {
+        local
+    } else {
+        PathBuf::from(DEFAULT_FILE)
+    };
+    (file, None)
 }

@@ -31,5 +31,7 @@ pub(crate) const INPUTS: &str = ".gitlab-ci-local-inputs.yml";
 pub(crate) const IGNORES: &str = ".gitlab-ci-local-ignores";
 /// The project's options.
 pub(crate) const OPTIONS: &str = ".gitlab-ci-local-env";
+/// The option of that file that names the pipeline file, for errors.
+pub(crate) const FILE_OPTION: &str = "FILE of .gitlab-ci-local-env";
 /// The directory of the user's files in the home directory.
 pub(crate) const HOME: &str = ".gitlab-ci-local";

@@ -213,8 +213,18 @@ impl GivenOption<'_> {
         values.filter(|value| !value.is_empty())
     }
 
-    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.list().filter_map(|pair| pair.split_once('='))
+    /// Returns the values of a list of `NAME=value`, and adds notes on others; a note calls the option `shown`.
+    fn pairs(&self, shown: &str, notes: &mut Vec<String>) -> Vec<(&str, &str)> {
+        let mut pairs = Vec::new();
+        for value in self.list() {
+            match value.split_once('=') {
+                Some(pair) => pairs.push(pair),
+                None => notes.push(format!(
+                    "{shown}: `{value}` is ignored: expected `NAME=value`"
+                )),
+            }
+        }
+        pairs
     }
 }
 
@@ -226,13 +236,13 @@ impl FileOptions {
             "VARIABLES_FILE" => self.variables_file = Some(given.value.into()),
             "INPUTS_FILE" => self.inputs_file = Some(given.value.into()),
             "VARIABLE" => {
-                for (name, value) in given.pairs() {
+                for (name, value) in given.pairs(shown, &mut self.notes) {
                     self.add_variable(name, value, given.source.clone());
                 }
             }
             "UNSET_VARIABLE" => self.unset.extend(given.list().map(ToOwned::to_owned)),
             "INPUT" => {
-                let pairs = given.pairs();
+                let pairs = given.pairs(shown, &mut self.notes).into_iter();
                 let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
                 self.inputs.extend(pairs);
             }
@@ -269,7 +279,7 @@ mod tests {
 
     #[test]
     fn pipeline_options_are_used_and_others_noted() {
-        let text = "FILE=ci/main.yml\nVARIABLE=\"A=1 B=x=y\"\nINPUT=env=dev\nCONCURRENCY=2\nOTHER=9\n\
+        let text = "FILE=ci/main.yml\nVARIABLE=\"A=1 B=x=y D\"\nINPUT=env=dev\nCONCURRENCY=2\nOTHER=9\n\
                     UNSET_VARIABLE=\"CI X\"\nNEEDS=true\nLIST=false\n";
         let (options, _) = read_options(".env", text).into_result().expect("no errors");
         assert_eq!(options.file, Some("ci/main.yml".into()));
@@ -283,6 +293,7 @@ mod tests {
         assert_eq!(
             options.notes,
             [
+                ".env:2: VARIABLE: `D` is ignored: expected `NAME=value`",
                 ".env:4: CONCURRENCY is ignored: use --concurrency",
                 ".env:5: OTHER is ignored: it has no counterpart here",
             ]
@@ -292,7 +303,7 @@ mod tests {
     #[test]
     fn options_of_the_environment_are_used_or_noted() {
         let given = [
-            ("GCL_VARIABLE", "A=1;B=a b"),
+            ("GCL_VARIABLE", "A=1;B=a b;D"),
             ("GCL_VARIABLE_C", "x;y"),
             ("GCL_INPUTS_FILE", "in.yml"),
             ("GCL_PRIVILEGED", "true"),
@@ -312,7 +323,10 @@ mod tests {
         assert_eq!(options.inputs_file, Some("in.yml".into()));
         assert_eq!(
             options.notes,
-            ["GCL_PRIVILEGED is ignored: use --privileged"]
+            [
+                "GCL_VARIABLE: `D` is ignored: expected `NAME=value`",
+                "GCL_PRIVILEGED is ignored: use --privileged",
+            ]
         );
     }
 }
