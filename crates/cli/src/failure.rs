@@ -150,7 +150,7 @@ impl From<LocalError> for Failure {
             LocalError::Export(error) => error.help().map(ToOwned::to_owned),
             LocalError::Hook(error) => error.help().map(ToOwned::to_owned),
             LocalError::Environments(error) => error.help().map(ToOwned::to_owned),
-            LocalError::NoFile { file, root } => Some(help_for_file(file, root)),
+            LocalError::NoFile { file, root, .. } => Some(help_for_file(file, root)),
             error => help_for(error).map(ToOwned::to_owned),
         };
         Self {
@@ -165,7 +165,9 @@ impl From<LocalError> for Failure {
 /// Returns advice for a missing pipeline file.
 fn help_for_file(file: &Path, root: &Path) -> String {
     let usual = Path::new(".gitlab-ci.yml");
-    if file == usual {
+    if file == usual && root.join(".gitlab-ci.yaml").exists() {
+        "did you mean .gitlab-ci.yaml? GitLab reads only .gitlab-ci.yml; rename it, or use `-f .gitlab-ci.yaml`".to_owned()
+    } else if file == usual {
         "`runwright init` writes one; --file names another".to_owned()
     } else if root.join(usual).exists() {
         "the default pipeline file, .gitlab-ci.yml, exists".to_owned()
@@ -183,6 +185,7 @@ fn help_for(error: &LocalError) -> Option<&'static str> {
         LocalError::NoCommit { .. } => {
             Some("commit the files, or use `--isolation snapshot`, which copies the working tree")
         }
+        LocalError::Runs(RunsError::None { .. }) => Some("`runwright history` shows the runs"),
         LocalError::Runs(RunsError::NothingToDo { ended, verb, .. }) => match (*ended, *verb) {
             ("failed", "resume") => Some("`runwright retry` runs the failed jobs again"),
             (_, "resume" | "retry") if ended.contains("play") => {

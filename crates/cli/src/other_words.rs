@@ -109,6 +109,13 @@ pub(crate) fn explained(
                 return Ok(failure.with_help(help));
             }
             match at {
+                Some(at) if !option.starts_with('-') && words[at] == "history" => {
+                    let failure = Failure::usage(anyhow!("`history` takes no name: `{option}`"));
+                    let name = shell_quoted(&option);
+                    Ok(failure.with_help(format!(
+                        "`runwright logs {name}` shows the log of a job, or the jobs of a run"
+                    )))
+                }
                 Some(at) if !is_command(&words[at]) => Ok(no_command_of_option(&option, at, words)),
                 Some(at) if !commands.is_empty() && !has_subcommands(&words[at]) => {
                     let command = words[at].to_string_lossy();
@@ -118,7 +125,7 @@ pub(crate) fn explained(
                 }
                 _ => {
                     // A job or file whose name begins with dashes is rarer than a mistyped option.
-                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![]));
+                    error.insert(ContextKind::Suggested, ContextValue::None);
                     Err(error)
                 }
             }
@@ -233,7 +240,10 @@ fn commands_with(option: &str) -> Vec<String> {
 fn is_option(argument: &Arg, option: &str) -> bool {
     match option.strip_prefix("--") {
         Some(long) => argument.get_long() == Some(long),
-        None => argument.get_short() == option.trim_start_matches('-').chars().next(),
+        None => {
+            let short = option.strip_prefix('-').and_then(|it| it.chars().next());
+            short.is_some() && argument.get_short() == short
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::stdout::{print, print_json};
 use super::touched::Touched;
 use crate::args::{ListArgs, ProjectArgs};
 use crate::failure::{Exit, Failure};
-use console::reports::plan::start;
+use console::reports::plan::{may_fail, start};
 use console::{Style, Tone, columns, fit, shown_name, strip_controls};
 use executor_core::job::{JobDefinition, When};
 use pipeline::create::{CreatedJob, Creation, RefusalReason};
@@ -260,9 +260,7 @@ pub(super) fn remarks(
     if start != "on_success" {
         remarks.push(start);
     }
-    if definition.allow_failure {
-        remarks.push("may fail".to_owned());
-    }
+    remarks.extend(may_fail(definition));
     if let Some(needs) = &definition.needs {
         let names: Vec<_> = needs.iter().map(|need| shown_name(&need.job)).collect();
         remarks.push(if names.is_empty() {

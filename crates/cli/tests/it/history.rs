@@ -129,7 +129,8 @@ fn unreadable_records_are_reported_and_hide_nothing_else() {
     project
         .runwright(&["logs", "9", "a"])
         .expect_code(2)
-        .expect_text("there is no run 9");
+        .expect_text("there is no run 9")
+        .expect_text("`runwright history` shows the runs");
     // Without a line about its end, it need not have been killed.
     fs::remove_file(pipelines.join("2/run.json")).unwrap();
     fs::write(&journal, [0; 64]).unwrap();

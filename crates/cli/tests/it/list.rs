@@ -185,3 +185,20 @@ fn list_without_files_that_cannot_be_fetched_is_partial() {
     let done = project.runwright(&["list", "--partial"]);
     done.expect_code(2).expect_text("none.yml");
 }
+
+#[test]
+fn exit_codes_with_which_a_job_may_fail_are_shown() {
+    let project = Project::with_pipeline(
+        "a: {script: x, allow_failure: {exit_codes: [3, 4]}}\n\
+         b: {script: x, allow_failure: {exit_codes: 3}}\n",
+    );
+    let list = project.runwright(&["list"]).expect_code(0).stdout;
+    insta::assert_snapshot!(list, @"
+    a  test  may fail with exit code 3 or 4
+    b  test  may fail with exit code 3
+    ");
+    project
+        .runwright(&["plan"])
+        .expect_code(0)
+        .expect_text("a  on_success  may fail with exit code 3 or 4");
+}

@@ -93,10 +93,15 @@ fn other_words_are_answered_with_the_command() {
         "`list` has no option `--serial`",
         "commands that have it: `run`, `watch`",
     );
+    check(
+        &["history", "nope"],
+        "`history` takes no name: `nope`",
+        "`runwright logs nope` shows the log of a job, or the jobs of a run",
+    );
     project
         .runwright(&["config", "show", "--manual"])
         .expect_code(2)
-        .expect_text("unexpected argument '--manual'");
+        .expect_text("unexpected argument '--manual' found\n\nUsage");
     check(
         &["help", "status"],
         "there is no command `status`",

@@ -7,7 +7,7 @@ mod table;
 
 pub use dot::dot;
 pub use mermaid::mermaid;
-pub use table::{start, table};
+pub use table::{may_fail, start, table};
 
 use crate::text::strip_controls;
 use executor_core::job::JobDefinition;

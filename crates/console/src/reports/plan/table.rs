@@ -49,6 +49,20 @@ pub fn start(job: &JobDefinition) -> String {
     }
 }
 
+/// Returns that a job may fail, or with which exit codes; `None` if it may not.
+pub fn may_fail(job: &JobDefinition) -> Option<String> {
+    let codes = job.allow_failure_exit_codes.as_deref().unwrap_or_default();
+    let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
+    match codes.as_slice() {
+        [] => job.allow_failure.then(|| "may fail".to_owned()),
+        [code] => Some(format!("may fail with exit code {code}")),
+        [first @ .., last] => {
+            let first = first.join(", ");
+            Some(format!("may fail with exit code {first} or {last}"))
+        }
+    }
+}
+
 /// Returns the remarks on a job.
 fn remarks(job: &PlanJob<'_>) -> Vec<String> {
     let definition = job.definition;
@@ -61,9 +75,7 @@ fn remarks(job: &PlanJob<'_>) -> Vec<String> {
             format!("needs {}", names.join(", "))
         });
     }
-    if definition.allow_failure {
-        remarks.push("may fail".to_owned());
-    }
+    remarks.extend(may_fail(definition));
     if let Some(environment) = &definition.environment {
         remarks.push(format!("environment {}", strip_controls(&environment.name)));
     }
