@@ -63,8 +63,8 @@ pub use model::CHILD_SEPARATOR;
 pub use progress::{Layout, ProgressConflict, ProgressMode, ProgressView, Tee, View};
 pub use reports::{
     SummaryHints, diagnostics_text, explained_variables, explanation, in_file_order,
-    print_diagnostics, print_notes, print_skipped, refusal_text, sarif, summary, variables,
-    variables_head,
+    print_diagnostics, print_notes, print_skipped, refusal_text, refused_jobs_text, sarif, summary,
+    variables, variables_head,
 };
 pub use streams::{
     ErrorStream, ErrorView, clear_screen, error_line, print, show_errors_directly, show_errors_on,

@@ -70,7 +70,7 @@ pub use dialect::Dialect;
 pub use options::{IncludeRules, InputsFile, LoadOptions, Overlay};
 pub use origin::{Origin, Origins};
 pub use pipeline::Pipeline;
-pub use plan::{Plan, PlanError, PlannedJob, Selection};
+pub use plan::{Plan, PlanError, PlannedJob, RefusedJob, Selection};
 pub use resolve::{ResolvedJob, ResolvedNeeds, ResolvedPipeline};
 pub use scheduling_policy::{ExitRule, RescueRule, SchedulingPolicy, StartRule};
 pub use slug::slug;

@@ -1,5 +1,6 @@
 use super::no_pipeline::NoPipeline;
 use super::pipeline_options::{find_project, pipeline_options};
+use super::rerun_command::shell_of_project;
 use super::touched::Touched;
 use crate::args::{ChangedArgs, ProjectArgs};
 use crate::failure::Failure;
@@ -185,6 +186,7 @@ impl CreatedPipeline {
             pipeline: &self.pipeline,
             project: &self.args,
             command: vec![command.to_owned()],
+            shell: shell_of_project(&self.args),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::artifacts_to_source::Copies;
 use super::forecast::RunForecast;
+use super::no_pipeline::NoPipeline;
 use super::report_files::ReportFiles;
 use super::rerun_command::{RerunCommand, shell_words};
 use super::run::no_pipeline;
@@ -69,17 +70,17 @@ impl FinishedRun {
     }
 }
 
-/// Runs the pipeline until it finishes, and shows it.
+/// Runs the pipeline of `no_pipeline`, which explains why there is none, until it finishes, and shows it.
 pub(super) async fn execute_run(
+    no_pipeline: &NoPipeline<'_>,
     args: &RunArgs,
-    pipeline: &LocalPipeline,
     options: RunOptions,
     view: &RunView,
     cancellation: &Cancellation,
 ) -> Result<FinishedRun, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
+    let pipeline = no_pipeline.pipeline;
     let run = LocalRun::builder(pipeline).state(state).options(options);
-    let no_pipeline = no_pipeline(args, pipeline);
     let run = run.reserve().await;
     let mut run = run.map_err(|error| no_pipeline.failure(error))?;
     let (logs, artifacts) = (run.logs(), run.artifacts());
@@ -169,7 +170,8 @@ pub(super) async fn execute(
     view.connect(&options, shells, &cancellation);
     // In the working tree itself, jobs leave them there.
     let copies_artifacts = args.artifacts_to_source && options.isolation != Isolation::None;
-    let running = execute_run(args, pipeline, options, &view, &cancellation);
+    let no_pipeline = no_pipeline("run", args, pipeline);
+    let running = execute_run(&no_pipeline, args, options, &view, &cancellation);
     let done = tokio::select! {
         done = running => done,
         () = signals.drive(&cancellation, |count| view.tell(words_on_signal(count))) => {

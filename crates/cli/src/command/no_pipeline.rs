@@ -4,12 +4,12 @@ use super::rerun_command::project_words;
 use crate::args::ProjectArgs;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use console::{Style, error_line, refusal_text, shell_quoted};
-use pipeline::PlanError;
+use console::{Style, error_line, refusal_text, refused_jobs_text, shell_argument, shell_quoted};
 use pipeline::create::{Creation, Refusal, RefusalReason};
 use pipeline::expression::Expression;
 use pipeline::pattern::Pattern;
 use pipeline::rules::{RefPattern, Rule};
+use pipeline::{PlanError, RefusedJob};
 use std::collections::BTreeSet;
 use workstation::{LocalError, LocalPipeline, SOURCES};
 
@@ -24,6 +24,8 @@ pub(super) struct NoPipeline<'a> {
     pub(super) project: &'a ProjectArgs,
     /// The words of the command, without those options.
     pub(super) command: Vec<String>,
+    /// The words of a shell with the options of the command, without the name of the job.
+    pub(super) shell: Vec<String>,
 }
 
 impl NoPipeline<'_> {
@@ -52,12 +54,15 @@ impl NoPipeline<'_> {
                 Failure::usage(anyhow!("no pipeline is created")).with_text(text)
             }
             LocalError::Plan(PlanError::NotLocal(jobs)) => {
-                let is_of_project = |why: &str| why.starts_with("`needs:project`");
-                if jobs.iter().all(|(_, why)| is_of_project(why)) {
-                    let help = "--ignore-other-projects runs without those artifacts";
-                    return Failure::from(error).with_help(help);
-                }
-                Failure::from(error)
+                let of_project = |job: &RefusedJob| job.why.starts_with("`needs:project`");
+                let help = if jobs.iter().all(of_project) {
+                    "--ignore-other-projects runs without those artifacts"
+                } else {
+                    "select other jobs to run without them"
+                };
+                let style = Style::of_stderr();
+                let text = refused_jobs_text(jobs, self.pipeline.sources(), help, style);
+                Failure::from(error).with_text(text)
             }
             LocalError::Plan(PlanError::LeftOut { name, .. }) => {
                 let has_job = |creation: &Creation| {
@@ -65,7 +70,8 @@ impl NoPipeline<'_> {
                     creation.refusal.is_none()
                         && jobs.any(|job| job.is_included && job.name() == name)
                 };
-                let mut help = format!("`runwright shell {}` enters it anyway", shell_quoted(name));
+                let shell = line(&self.shell);
+                let mut help = format!("`{shell} {}` enters it anyway", shell_argument(name));
                 if let Some(command) = self.suggest(has_job) {
                     help = format!("`{command}` includes it; {help}");
                 }
@@ -107,10 +113,14 @@ impl NoPipeline<'_> {
         });
         let situation = found?.words();
         let options = [situation, project_words(self.project)].concat();
-        let words = self.command.iter().chain(&options);
-        let words: Vec<String> = words.map(|word| shell_quoted(word)).collect();
-        Some(format!("runwright {}", words.join(" ")))
+        Some(line(&[&*self.command, &options].concat()))
     }
+}
+
+/// Returns the command line of these words.
+fn line(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
+    format!("runwright {}", words.join(" "))
 }
 
 /// Returns the texts that rules compare with, which may be names of branches, tags or sources, and examples of those that

@@ -75,9 +75,16 @@ pub(super) fn shell_words(args: &RunArgs) -> Vec<String> {
     words
 }
 
-/// Returns the words of `runwright run` with the same options, without the situation.
-pub(super) fn words_of_run(args: &RunArgs) -> Vec<String> {
-    let mut words = vec!["run".to_owned()];
+/// Returns the words of `runwright shell` with the same options, for a command that runs no jobs.
+pub(super) fn shell_of_project(project: &ProjectArgs) -> Vec<String> {
+    let mut words = vec!["shell".to_owned()];
+    words.extend(situation_words(project));
+    words
+}
+
+/// Returns the words of `command`, which runs jobs, with the same options, without the situation.
+pub(super) fn words_of_run(command: &str, args: &RunArgs) -> Vec<String> {
+    let mut words = vec![command.to_owned()];
     words.extend(args.job_names());
     if let Some(stage) = &args.stage {
         words.extend(["--stage".to_owned(), stage.clone()]);
@@ -97,13 +104,18 @@ pub(super) fn words_of_run(args: &RunArgs) -> Vec<String> {
 /// Returns the options that decide which jobs exist and where they run.
 fn for_a_job(args: &RunArgs) -> Vec<String> {
     let mut words = place_words(args);
-    let project = &args.project;
-    words.extend(project_words(project));
-    words.extend(project.situation.words());
-    words.extend(project.remote.words());
+    words.extend(situation_words(&args.project));
     if args.ignore_other_projects {
         words.push("--ignore-other-projects".to_owned());
     }
+    words
+}
+
+/// Returns the options that decide which jobs exist.
+fn situation_words(project: &ProjectArgs) -> Vec<String> {
+    let mut words = project_words(project);
+    words.extend(project.situation.words());
+    words.extend(project.remote.words());
     words
 }
 

@@ -5,7 +5,7 @@ use super::only_failed;
 use super::parallel::allow_mounts;
 use super::pipeline_options::{find_project, pipeline_options};
 use super::project_runs::print_leftovers;
-use super::rerun_command::words_of_run;
+use super::rerun_command::{shell_words, words_of_run};
 use super::run_options::{check_manual, run_options, touched_jobs};
 use super::stdout::{print, print_json};
 use crate::args::{Command, DialectArg, RunArgs};
@@ -112,7 +112,7 @@ pub(super) fn perform(
 
 /// Shows which jobs would run.
 fn preview(args: &RunArgs, pipeline: &LocalPipeline, options: RunOptions) -> Result<Exit, Failure> {
-    let no_pipeline = no_pipeline(args, pipeline);
+    let no_pipeline = no_pipeline("run", args, pipeline);
     let plan = LocalRun::builder(pipeline).options(options).preview();
     let plan = plan.map_err(|error| no_pipeline.failure(error))?;
     print_notes(pipeline.notes()?);
@@ -131,12 +131,17 @@ fn preview(args: &RunArgs, pipeline: &LocalPipeline, options: RunOptions) -> Res
     Ok(Exit::Success)
 }
 
-/// Returns what explains why a run has no pipeline.
-pub(super) fn no_pipeline<'a>(args: &'a RunArgs, pipeline: &'a LocalPipeline) -> NoPipeline<'a> {
+/// Returns what explains why a run has no pipeline; `command` started the run.
+pub(super) fn no_pipeline<'a>(
+    command: &str,
+    args: &'a RunArgs,
+    pipeline: &'a LocalPipeline,
+) -> NoPipeline<'a> {
     NoPipeline {
         pipeline,
         project: &args.project,
-        command: words_of_run(args),
+        command: words_of_run(command, args),
+        shell: shell_words(args),
     }
 }
 

@@ -6,7 +6,7 @@ use super::pipeline_options::pipeline_options;
 use super::project_runs::print_leftovers;
 use super::report_files::ReportFiles;
 use super::rerun_command::settings;
-use super::run::{project, remember_consent};
+use super::run::{no_pipeline, project, remember_consent};
 use super::run_options::{check_manual, run_options, touched_jobs};
 use super::run_outputs::RunOutputs;
 use super::run_view::RunView;
@@ -277,7 +277,8 @@ impl<'a> Watching<'a> {
         let mut stops = 0;
         let mut new = BTreeSet::new();
         let done = {
-            let running = execute_run(args, pipeline, options, &view, &cancellation);
+            let no_pipeline = no_pipeline("watch", args, pipeline);
+            let running = execute_run(&no_pipeline, args, options, &view, &cancellation);
             let follow = follow_terminal(terminal, &view);
             tokio::pin!(running, follow);
             loop {

@@ -43,6 +43,21 @@ fn job_that_cannot_run_locally_is_refused_before_anything_starts() {
     assert!(!refused.stderr.contains("deploy"), "{}", refused.stderr);
     assert!(!project.dir().join("ran").exists());
 
+    let all = project.runwright(&["run", "--manual", "deploy", "--dry-run"]);
+    let refused: Vec<String> = all
+        .expect_code(2)
+        .stderr
+        .lines()
+        .filter(|line| line.contains("cannot run here") || line.contains("-->"))
+        .map(|line| line.split(": secrets are").next().unwrap().to_owned())
+        .collect();
+    insta::assert_snapshot!(refused.join("\n"), @"
+    error: `secret` cannot run here: `secrets`
+     --> .gitlab-ci.yml:3:1
+    `deploy` cannot run here: `secrets`
+     --> .gitlab-ci.yml:6:1
+    ");
+
     project.runwright(&["run", "build"]).expect_code(0);
     let manual = project.runwright(&["run", "deploy"]).expect_code(2);
     assert!(

@@ -72,12 +72,13 @@ fn a_need_that_rules_leave_out_is_shown_with_both_lines() {
     let done = project.runwright(&["run"]).expect_code(2);
     insta::assert_snapshot!(done.stderr, @r#"
     error: no pipeline is created: `b` needs `a`, which is not in the pipeline
-     --> .gitlab-ci.yml:5:1
+     --> .gitlab-ci.yml:7:11
       |
     4 |     - if: $CI_COMMIT_BRANCH == "dev"
       |           -------------------------- leaves `a` out: $CI_COMMIT_BRANCH is "main"
-    5 | b:
-      | ^ needs `a`
+    ...
+    7 |   needs: [a]
+      |           ^ needs `a`
       |
       = help: with `optional: true`, the need is dropped when rules leave `a` out: `needs: [{job: a, optional: true}]`
     "#);

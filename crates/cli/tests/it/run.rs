@@ -444,6 +444,8 @@ fn missing_file_is_answered_with_what_helps() {
         project.runwright(words).expect_code(2).expect_text(help);
     };
     check(&["run"], "`runwright init` writes one");
+    project.write(".gitlab-ci.yaml", "job: {script: [echo]}\n");
+    check(&["run"], "did you mean .gitlab-ci.yaml?");
     check(
         &["lint", "-f", "other.yml"],
         "`runwright init` writes a .gitlab-ci.yml, the default file",
@@ -457,4 +459,23 @@ fn missing_file_is_answered_with_what_helps() {
         .runwright(&["config", "show", "--origin"])
         .expect_code(0)
         .expect_text("there is none; `runwright config init --project` writes one");
+}
+
+#[test]
+fn commands_in_errors_have_the_options_of_the_command() {
+    let project = Project::with_pipeline("a: {script: [echo]}\n");
+    project.write(
+        "other.yml",
+        "job: {script: [echo], rules: [{if: $CI_COMMIT_TAG}]}\n",
+    );
+    project
+        .runwright(&["run", "job", "-f", "other.yml", "--executor", "shell"])
+        .expect_code(2)
+        .expect_text("`runwright run job --executor shell --tag v1.0.0 -f other.yml` includes it")
+        .expect_text("`runwright shell --executor shell -f other.yml job` enters it anyway");
+    project.write(".gitlab-ci-local-env", "FILE=gone.yml\n");
+    project
+        .runwright(&["list"])
+        .expect_code(2)
+        .expect_text(", which FILE of .gitlab-ci-local-env names");
 }

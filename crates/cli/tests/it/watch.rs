@@ -243,6 +243,20 @@ fn broken_pipeline_is_reported_and_waits_for_the_next_save() {
 }
 
 #[test]
+fn a_watch_without_a_pipeline_suggests_a_watch_that_has_one() {
+    let project = project();
+    project.write(
+        ".gitlab-ci.yml",
+        "job: {script: [echo], rules: [{if: $CI_COMMIT_TAG}]}\n",
+    );
+    let watch = Watch::start(&project, &[]);
+    let first = watch.round(1);
+    let help = "`runwright watch --tag v1.0.0` creates a pipeline";
+    assert!(first.contains(help), "{first}");
+    watch.end();
+}
+
+#[test]
 fn jobs_skipped_after_a_failure_run_once_it_is_fixed() {
     let pipeline = "\
 stages: [one, two]

@@ -2,8 +2,8 @@
 
 use crate::streams::error_line;
 use crate::text::{Style, Tone, counted, shown_name, strip_controls};
-use pipeline::Plan;
 use pipeline::create::Refusal;
+use pipeline::{Plan, RefusedJob};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -69,23 +69,50 @@ pub fn refusal_text(
     help: Option<&str>,
     style: Style,
 ) -> String {
-    let lead = style.paint(Tone::Warning, "no pipeline is created:");
-    let mut text = String::new();
-    for problem in refusal.problems.iter().take(MOST_PROBLEMS) {
-        let words = strip_controls(&problem.message);
-        let words = words
-            .strip_prefix("there is no pipeline: ")
-            .unwrap_or(&words);
-        let problem = Diagnostic {
+    let lead = format!("{} ", style.paint(Tone::Warning, "no pipeline is created:"));
+    let problems = refusal.problems.iter().map(|problem| {
+        let message = problem.message.strip_prefix("there is no pipeline: ");
+        Diagnostic {
+            message: message.unwrap_or(&problem.message).to_owned(),
             help: problem.help.clone().or_else(|| help.map(ToOwned::to_owned)),
             ..problem.clone()
-        };
+        }
+    });
+    problems_text(&lead, problems, sources, style)
+}
+
+/// Returns which jobs cannot run on this machine, each with its place; `help` is what the user can do.
+pub fn refused_jobs_text(
+    jobs: &[RefusedJob],
+    sources: &SourceMap,
+    help: &str,
+    style: Style,
+) -> String {
+    let last = jobs.len().min(MOST_PROBLEMS).saturating_sub(1);
+    let problems = jobs.iter().enumerate().map(|(at, job)| Diagnostic {
+        span: job.span,
+        help: (at == last).then(|| help.to_owned()),
+        ..Diagnostic::error("not-local", job.to_string())
+    });
+    problems_text("", problems, sources, style)
+}
+
+/// Returns problems, each with a lead and its lines of the file.
+fn problems_text(
+    lead: &str,
+    problems: impl ExactSizeIterator<Item = Diagnostic>,
+    sources: &SourceMap,
+    style: Style,
+) -> String {
+    let mut text = String::new();
+    let more = problems.len().saturating_sub(MOST_PROBLEMS);
+    for problem in problems.take(MOST_PROBLEMS) {
+        let words = strip_controls(&problem.message);
         let excerpt = renderer(style).excerpt(&problem, sources);
-        let _ = write!(text, "{lead} {words}\n{excerpt}");
+        let _ = write!(text, "{lead}{words}\n{excerpt}");
     }
-    let more = refusal.problems.len().saturating_sub(MOST_PROBLEMS);
     if more > 0 {
-        let _ = writeln!(text, "{lead} {}", counted(more, "more problem"));
+        let _ = writeln!(text, "{lead}{}", counted(more, "more problem"));
     }
     text
 }

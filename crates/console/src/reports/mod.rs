@@ -14,6 +14,7 @@ pub mod times;
 
 pub use diagnostics::{
     diagnostics_text, in_file_order, print_diagnostics, print_notes, print_skipped, refusal_text,
+    refused_jobs_text,
 };
 pub use explain::{explained_variables, explanation, variables, variables_head};
 pub use sarif::sarif;

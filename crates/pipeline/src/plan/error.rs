@@ -1,6 +1,8 @@
 use crate::create::{LeftOutBy, Refusal};
 use crate::selector::NoMatch;
+use std::fmt;
 use thiserror::Error;
+use yaml::source::Span;
 use yaml::suggest::nearest;
 
 /// How many jobs that cannot run are named in a message.
@@ -30,10 +32,27 @@ pub enum PlanError {
     },
     /// Selected jobs cannot run on this machine, each with the reason.
     #[error("{}; select other jobs to run without {}", refused(.0), it(.0))]
-    NotLocal(Vec<(String, String)>),
+    NotLocal(Vec<RefusedJob>),
     /// There is no pipeline.
     #[error("{0}")]
     NotCreated(Refusal),
+}
+
+/// A job that cannot run on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedJob {
+    /// Its name.
+    pub name: String,
+    /// The reason, in one sentence without a final dot.
+    pub why: String,
+    /// Its location; absent if it was not read from a file.
+    pub span: Option<Span>,
+}
+
+impl fmt::Display for RefusedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` cannot run here: {}", self.name, self.why)
+    }
 }
 
 impl PlanError {
@@ -45,9 +64,8 @@ impl PlanError {
     }
 }
 
-fn refused(jobs: &[(String, String)]) -> String {
-    let shown = jobs.iter().take(MOST_SHOWN);
-    let shown = shown.map(|(name, why)| format!("`{name}` cannot run here: {why}"));
+fn refused(jobs: &[RefusedJob]) -> String {
+    let shown = jobs.iter().take(MOST_SHOWN).map(ToString::to_string);
     let mut shown = shown.collect::<Vec<_>>().join("; ");
     if jobs.len() > MOST_SHOWN {
         let more = jobs.len() - MOST_SHOWN;
@@ -56,7 +74,7 @@ fn refused(jobs: &[(String, String)]) -> String {
     shown
 }
 
-fn it(jobs: &[(String, String)]) -> &'static str {
+fn it(jobs: &[RefusedJob]) -> &'static str {
     if jobs.len() == 1 { "it" } else { "them" }
 }
 

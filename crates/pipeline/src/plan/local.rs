@@ -1,4 +1,4 @@
-use super::{Plan, PlanError, PlannedJob, ancestors};
+use super::{Plan, PlanError, PlannedJob, RefusedJob, ancestors};
 use crate::config::{JobKind, variable_name_problem};
 use crate::parity::{Class, check_job};
 use executor_core::job::VariableDefinition;
@@ -28,9 +28,13 @@ impl Plan {
         let refused = started.filter_map(|job| {
             let why = refusal(job, &invalid_shared, invalid_given.as_ref());
             let why = why.or_else(|| ancestors::dependencies(self, job).err())?;
-            Some((job.name().to_owned(), why))
+            Some(RefusedJob {
+                name: job.name().to_owned(),
+                why,
+                span: job.created.resolved.span,
+            })
         });
-        let refused: Vec<(String, String)> = refused.collect();
+        let refused: Vec<RefusedJob> = refused.collect();
         if refused.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ mod payload;
 mod selection;
 mod variables;
 
-pub use error::PlanError;
+pub use error::{PlanError, RefusedJob};
 pub use selection::{NeedsMode, Selection, UnknownNames};
 pub use variables::{LAST, of_pipeline, predefined_of_job};
 
