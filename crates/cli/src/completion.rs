@@ -3,7 +3,7 @@
 //! The script of `runwright completion` calls the program for each word, with [`VARIABLE`] set.
 
 use crate::args::Cli;
-use crate::command::names_in;
+use crate::command::{environment_names, names_in, waiting_jobs};
 use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -16,7 +16,7 @@ use executor_shell::ShellConfig;
 use pipeline::{ResolvedJob, ResolvedPipeline};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Names the shell that requests a completion.
 const VARIABLE: &str = "_RUNWRIGHT_COMPLETE";
@@ -81,15 +81,39 @@ fn names_of_jobs(
     jobs.map(|job| job.name_in_file.to_string()).collect()
 }
 
-/// Returns the completion of a name in the pipeline, or of the last one of a list.
+/// Returns the completion of a name in the pipeline.
 fn of_pipeline(
     take: impl Fn(&ResolvedPipeline) -> Vec<String> + Send + Sync + 'static,
+) -> ArgValueCompleter {
+    of_project(move |directory, words| {
+        let file = option(words, "-f", "--file");
+        names_in(directory, file.as_deref(), &take)
+    })
+}
+
+/// Returns the completion of a job that waits for the user, in the named run or the last one.
+pub(crate) fn waiting() -> ArgValueCompleter {
+    of_project(|directory, words| {
+        let mut numbers = words.iter().rev().filter_map(|word| word.to_str());
+        let number = numbers.find_map(|word| word.parse().ok());
+        waiting_jobs(directory, number)
+    })
+}
+
+/// Returns the completion of an environment that can be stopped.
+pub(crate) fn environments() -> ArgValueCompleter {
+    of_project(|directory, _| environment_names(directory))
+}
+
+/// Returns the completion of a name in the project, or of the last one of a list; `take` has its directory and the words
+/// of the command line.
+fn of_project(
+    take: impl Fn(&Path, &[OsString]) -> Vec<String> + Send + Sync + 'static,
 ) -> ArgValueCompleter {
     ArgValueCompleter::new(move |word: &OsStr| {
         let words: Vec<OsString> = std::env::args_os().collect();
         let directory = option(&words, "-C", "--cwd").unwrap_or_else(|| ".".into());
-        let file = option(&words, "-f", "--file");
-        let names = names_in(&directory, file.as_deref(), &take);
+        let names = take(&directory, &words);
         let is_bash = std::env::var_os(OF_BASH).is_some();
         let quoted = |name: String| {
             if is_bash { shell_quoted(&name) } else { name }

@@ -238,13 +238,11 @@ fn commands_with(option: &str) -> Vec<String> {
 }
 
 fn is_option(argument: &Arg, option: &str) -> bool {
-    match option.strip_prefix("--") {
-        Some(long) => argument.get_long() == Some(long),
-        None => {
-            let short = option.strip_prefix('-').and_then(|it| it.chars().next());
-            short.is_some() && argument.get_short() == short
-        }
+    if let Some(long) = option.strip_prefix("--") {
+        return argument.get_long() == Some(long);
     }
+    let short = option.strip_prefix('-').and_then(|it| it.chars().next());
+    short.is_some() && argument.get_short() == short
 }
 
 /// Returns a command line of the program.

@@ -16,7 +16,7 @@ Exit codes: 0 started; if the run is continued here, those of `runwright run`; 2
 pub(crate) struct PlayArgs {
     /// The number of the run (default: the last), then the job; a terminal asks for the job
     /// if none is named
-    #[arg(add = completion::jobs(), value_name = "[RUN] JOB", num_args = 0..=2)]
+    #[arg(add = completion::waiting(), value_name = "[RUN] JOB", num_args = 0..=2)]
     pub(crate) words: Vec<String>,
     /// Set a variable for the job, and for no other
     #[arg(long, value_name = "NAME=VALUE")]

@@ -1,4 +1,5 @@
 use super::{OutputArgs, PlaceArgs};
+use crate::completion;
 use clap::{Args, Subcommand};
 
 /// Arguments of `runwright environments`.
@@ -42,7 +43,7 @@ Examples:
 Exit codes: 0 stopped; if a job stops one, those of `runwright run`; 2 no such environment")]
 pub(crate) struct StopArgs {
     /// The environments, by their names
-    #[arg(value_name = "NAME", required_unless_present = "due")]
+    #[arg(add = completion::environments(), value_name = "NAME", required_unless_present = "due")]
     pub(crate) name: Vec<String>,
     /// Stop those that are due (`auto_stop_in`)
     #[arg(long, conflicts_with = "name")]

@@ -2,7 +2,7 @@
 
 use super::continued_run::resume_run;
 use super::pipeline_options::check_name;
-use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job, split_run};
+use super::project_runs::{ProjectRuns, history, job, jobs, run_and_job, split_run, waits};
 use super::prompt::one_job;
 use super::stdout::print;
 use crate::args::{CancelArgs, PlaceArgs, PlayArgs};
@@ -89,10 +89,7 @@ fn named(words: &[String], place: &PlaceArgs) -> Result<Option<Vec<String>>, Fai
     let past = ProjectRuns::open(place)?;
     let run = past.run(None)?;
     let history = history(&run)?;
-    let jobs: Vec<_> = history
-        .planned()
-        .filter(|job| matches!(job.status, Status::Manual | Status::Scheduled))
-        .collect();
+    let jobs: Vec<_> = history.planned().filter(|job| waits(job)).collect();
     if jobs.is_empty() {
         let error = anyhow!("no job of run {} waits to be started", run.id());
         return Err(Failure::usage(error).with_help(
@@ -113,8 +110,7 @@ fn waiting(run: &Run, history: &RunHistory, text: &str) -> Result<String, Failur
         return Ok(text.to_owned());
     }
     let meant = jobs(run, history, text)?;
-    let waits = |job: &&&JobHistory| matches!(job.status, Status::Manual | Status::Scheduled);
-    let waiting: Vec<_> = meant.iter().filter(waits).collect();
+    let waiting: Vec<_> = meant.iter().filter(|job| waits(job)).collect();
     match waiting.as_slice() {
         [job] => Ok(job.name.clone()),
         [] => Ok(meant.first().map_or(text, |job| &job.name).to_owned()),

@@ -8,6 +8,7 @@ use console::reports::environments::table;
 use console::{Style, error_line, shell_argument, shown_name};
 use jiff::Timestamp;
 use scheduler::Status;
+use std::path::Path;
 use workstation::{ContinuationKind, Environment, LocalError, Run, RunState};
 
 /// Lists the environments of the project, or stops some of them.
@@ -29,6 +30,14 @@ pub(crate) fn environments(args: &EnvironmentsArgs) -> Result<Exit, Failure> {
         print(table(&all, Timestamp::now(), Style::of_stdout()))?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns the names of the environments of a directory's project that can be stopped; none if they cannot be read.
+pub(crate) fn environment_names(directory: &Path) -> Vec<String> {
+    let past = ProjectRuns::open_in(directory).ok();
+    let all = past.and_then(|past| past.project.environments().list().ok());
+    let all = all.into_iter().flatten().filter(Environment::is_available);
+    all.map(|environment| environment.name).collect()
 }
 
 fn stop(args: &StopArgs) -> Result<Exit, Failure> {

@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use console::{CHILD_SEPARATOR, Style, Tone, counted, error_line, shell_quoted, shown_name};
 use jiff::Timestamp;
 use pipeline::selector::{self, NamedJob, NoMatch};
+use scheduler::Status;
 use scheduler::event::ParentJob;
 use std::path::Path;
 use workstation::{
@@ -49,7 +50,11 @@ impl ProjectRuns {
 
     /// Finds the runs, and prints nothing.
     pub(super) fn open(place: &PlaceArgs) -> Result<Self, Failure> {
-        let directory = place.cwd.as_deref().unwrap_or(Path::new("."));
+        Self::open_in(place.cwd.as_deref().unwrap_or(Path::new(".")))
+    }
+
+    /// Finds the runs of the project of a directory, and prints nothing.
+    pub(super) fn open_in(directory: &Path) -> Result<Self, Failure> {
         let project = LocalProject::find(directory, None)?;
         let state = StateDir::of_user().map_err(LocalError::from)?;
         let project = state.project(project.root());
@@ -212,6 +217,22 @@ pub(super) fn print_killed_runs(runs: &Runs, resumed: Option<u64>) {
 /// Reads the history of a run.
 pub(super) fn history(run: &Run) -> Result<RunHistory, Failure> {
     Ok(run.history().map_err(LocalError::from)?)
+}
+
+/// Returns whether a job waits for the user.
+pub(super) fn waits(job: &JobHistory) -> bool {
+    matches!(job.status, Status::Manual | Status::Scheduled)
+}
+
+/// Returns the names of the jobs that wait for the user, in the run of this number or the last one of a directory; none
+/// if they cannot be read.
+pub(crate) fn waiting_jobs(directory: &Path, number: Option<u64>) -> Vec<String> {
+    let read = || -> Result<Vec<String>, Failure> {
+        let history = history(&ProjectRuns::open_in(directory)?.run(number)?)?;
+        let waiting = history.planned().filter(|job| waits(job));
+        Ok(waiting.map(|job| job.name.clone()).collect())
+    };
+    read().unwrap_or_default()
 }
 
 /// Returns the job of this name in a run.

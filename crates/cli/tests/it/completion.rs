@@ -54,7 +54,31 @@ fn bash_completes_jobs_and_executors() {
     check(&["artifacts", "--type", "j"], &["junit"]);
     check(&["hist"], &["history"]);
     check(&["run", "--dry"], &["--dry-run"]);
+    check(
+        &["run", "-f", "project/.gitlab-ci.y"],
+        &["project/.gitlab-ci.yml"],
+    );
     // An invalid file offers nothing, silently.
     project.write(".gitlab-ci.yml", "a: [");
     check(&["run", "com"], &[""]);
+}
+
+#[test]
+fn bash_completes_what_runs_left() {
+    let project = Project::with_pipeline(
+        "done: {script: [echo], environment: review/x}\n\
+         by hand: {when: manual, script: [echo]}\n\
+         later: {when: manual, script: [echo]}\n",
+    );
+    let check = |words: &[&str], expect: &[&str]| {
+        let words = [&["-C", "project"], words].concat();
+        assert_eq!(offered(&project, &words), expect, "{words:?}");
+    };
+    check(&["play", "b"], &[""]);
+    project.runwright(&["run"]).expect_code(0);
+    project.runwright(&["run", "done"]).expect_code(0);
+    check(&["environments", "stop", "r"], &["review/x"]);
+    check(&["play", "b"], &[""]);
+    check(&["play", "1", "b"], &["'by hand'"]);
+    check(&["play", "1", "d"], &[""]);
 }
