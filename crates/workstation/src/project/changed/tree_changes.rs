@@ -1,6 +1,6 @@
 use super::raw_diff;
 use crate::project::repository::{
-    BlockingGit, BlockingGitError, NEW_FILES, is_of_local_tool, merge_base, verified,
+    BlockingGit, BlockingGitError, NEW_FILES, diff, is_of_local_tool, merge_base, verified,
 };
 use git::{GitDir, RepositoryRefs, toplevel};
 use std::collections::BTreeSet;
@@ -19,6 +19,9 @@ pub struct TreeChanges {
     /// Why the changes are unknown.
     pub unknown: Option<String>,
 }
+
+/// The form of a diff that [`raw_diff`] reads.
+const RAW: [&str; 3] = ["--raw", "--no-color", "--no-abbrev"];
 
 /// The likely default branches if it is unknown.
 const LIKELY_DEFAULT_BRANCHES: [&str; 2] = ["main", "master"];
@@ -124,7 +127,7 @@ fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
     let cannot = |error: BlockingGitError| format!("git failed: {error}");
     let mut found = BTreeSet::new();
     for sides in [&[begin, "HEAD"][..], &["--cached", "HEAD"], &[]] {
-        let listing = git.read(&diff(sides)).map_err(cannot)?;
+        let listing = git.read(&diff(&RAW, sides)).map_err(cannot)?;
         let paths = raw_diff::paths(&listing);
         found.extend(paths.ok_or("git printed an unknown format")?);
     }
@@ -138,24 +141,6 @@ fn changed(git: &BlockingGit, begin: &str) -> Result<Vec<String>, String> {
         }
     }
     Ok(found.into_iter().collect())
-}
-
-/// Returns a diff that enters no submodule: git there would start the filters of the submodule's configuration.
-fn diff<'s>(sides: &[&'s str]) -> Vec<&'s str> {
-    let mut args = vec![
-        "diff",
-        "--raw",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-relative",
-        "--no-color",
-        "--no-abbrev",
-        "--ignore-submodules=dirty",
-    ];
-    args.extend(sides);
-    args.push("--");
-    args
 }
 
 /// Returns the submodules of a repository below the root that are checked out, relative to the root.
@@ -175,7 +160,7 @@ fn submodules(git: &BlockingGit, directory: &Path) -> Result<Vec<PathBuf>, Block
 
 /// Returns whether a submodule, or one inside it, has uncommitted changes.
 fn has_changes(git: &BlockingGit, submodule: &Path) -> Result<bool, BlockingGitError> {
-    for args in [&*diff(&["--cached"]), &*diff(&[]), &NEW_FILES] {
+    for args in [&*diff(&RAW, &["--cached"]), &*diff(&RAW, &[]), &NEW_FILES] {
         if !git.read_in(submodule, args)?.is_empty() {
             return Ok(true);
         }

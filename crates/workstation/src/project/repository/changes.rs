@@ -37,17 +37,7 @@ impl ChangeBase {
 
 /// Returns the paths that differ between the working tree and `commit`, a full object name.
 pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, BlockingGitError> {
-    let differing = git.read(&[
-        "diff",
-        "--name-only",
-        "-z",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-relative",
-        "--ignore-submodules=dirty",
-        commit,
-        "--",
-    ])?;
+    let differing = git.read(&diff(&["--name-only"], &[commit]))?;
     let new = git.read(&NEW_FILES)?;
     // The files of programs that run pipelines locally are not pushed.
     let is_pushed =
@@ -55,6 +45,19 @@ pub(super) fn changed_since(git: &BlockingGit, commit: &str) -> Result<Paths, Bl
     let changed = names(&differing).chain(names(&new).filter(is_pushed));
     let changed: BTreeSet<String> = changed.collect();
     Ok(changed.into_iter().collect())
+}
+
+/// Returns the words of a diff in a form that ends names with NUL. It enters no submodule: git there would start the
+/// filters of the submodule's configuration.
+pub(crate) fn diff<'s>(form: &[&'s str], sides: &[&'s str]) -> Vec<&'s str> {
+    let options = [
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-relative",
+        "--ignore-submodules=dirty",
+    ];
+    [&["diff"], form, &options, sides, &["--"]].concat()
 }
 
 /// Lists the files that are neither tracked nor ignored.

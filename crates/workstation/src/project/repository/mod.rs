@@ -28,6 +28,6 @@ mod changes;
 mod git_repository;
 
 pub(crate) use blocking_git::{BlockingGit, BlockingGitError};
-pub(crate) use changes::{ChangeBase, NEW_FILES, is_of_local_tool};
+pub(crate) use changes::{ChangeBase, NEW_FILES, diff, is_of_local_tool};
 pub use git_repository::GitRepository;
 pub(crate) use git_repository::{Situated, merge_base, verified};
