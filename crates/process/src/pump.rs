@@ -88,18 +88,25 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
 
     /// Waits for one pipe and serves it. The future may be dropped.
     pub(crate) async fn turn(&mut self) -> io::Result<()> {
+        // A shell writes each command to standard output before the command can fail on standard error.
         let event = tokio::select! {
-            ready = writable(self.stdin.as_ref()) => ready.map(|()| Event::Write),
+            biased;
             ready = readable(self.stdout.as_ref()) => ready.map(|()| Event::Read(Stream::Stdout)),
             ready = readable(self.stderr.as_ref()) => ready.map(|()| Event::Read(Stream::Stderr)),
+            ready = writable(self.stdin.as_ref()) => ready.map(|()| Event::Write),
             () = &mut self.idle.timer, if self.idle.due => Ok(Event::Timer),
         };
         match event? {
             Event::Write => self.write(),
             Event::Read(stream) => {
-                self.read(stream, READS_PER_TURN * BUFFER_SIZE, |pipe, buffer| {
-                    pipe.try_read(buffer)
-                })
+                let limit = READS_PER_TURN * BUFFER_SIZE;
+                let mut read = |stream| self.read(stream, limit, Receiver::try_read);
+                let count = read(stream)?;
+                // Standard output that never pauses must not hold up the other stream.
+                if stream == Stream::Stdout && count >= limit {
+                    read(Stream::Stderr)?;
+                }
+                Ok(())
             }
             Event::Timer => {
                 self.silent();
@@ -125,13 +132,13 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
         }
     }
 
-    /// Reads until the pipe is empty or at least `limit` bytes were read.
+    /// Reads until the pipe is empty or at least `limit` bytes were read; returns how many were.
     fn read(
         &mut self,
         stream: Stream,
         limit: usize,
         read: impl Fn(&Receiver, &mut [u8]) -> io::Result<usize>,
-    ) -> io::Result<()> {
+    ) -> io::Result<usize> {
         let pipe = match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
@@ -154,7 +161,7 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
             self.bytes[stream as usize] += total as u64;
             self.idle.noise();
         }
-        Ok(())
+        Ok(total)
     }
 
     fn write(&mut self) -> io::Result<()> {

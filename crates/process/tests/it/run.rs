@@ -44,6 +44,37 @@ async fn signals_are_returned() {
 }
 
 #[tokio::test]
+async fn error_follows_the_output_before_it() {
+    let tree = tree(BOTH[0]);
+    let directory = tempfile::tempdir().unwrap();
+    // The shell stays until both were read: what an ended one left is read at once.
+    let script =
+        "echo command; echo error >&2; mkdir written$1; until [ -e read$1 ]; do sleep 0.01; done";
+    for number in 0..20 {
+        let mut order = Vec::new();
+        let read = directory.path().join(format!("read{number}"));
+        let mut sink = |stream: Stream, _: &[u8]| {
+            order.push(stream);
+            if order.len() == 2 {
+                fs::write(&read, "").unwrap();
+            }
+        };
+        let command = Command::new("sh")
+            .args(["-c", script, "sh", &number.to_string()])
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .current_dir(directory.path());
+        let process = tree.spawn(&command).unwrap();
+        let written = directory.path().join(format!("written{number}"));
+        until("both streams to be readable", || written.exists()).await;
+        let timing = Timing::default();
+        let ended = process.run(&mut sink, &NeverStop, &timing).await;
+        assert!(ended.unwrap().success());
+        assert_eq!(order, [Stream::Stdout, Stream::Stderr]);
+    }
+    tree.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn streams_are_separate_and_environment_is_exact() {
     for containment in BOTH {
         let tree = tree(containment);
