@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::LogsOptions;
-use executor_core::trace::{JobTrace, StreamKind, TraceStream};
+use executor_core::trace::{JobTrace, JobTraceExt, StreamKind, TraceStream};
 use futures_util::StreamExt;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,8 +20,14 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Longer lines are split.
 const LONGEST_LINE: usize = 8 * 1024;
 
-/// Writes the end of the service's output so far to the log.
-pub(crate) async fn show_tail(engine: &Engine, container: &str, trace: &dyn JobTrace, index: u8) {
+/// Writes a heading and the end of the service's output so far to the log, together: a script may be running.
+pub(crate) async fn show_tail(
+    engine: &Engine,
+    container: &str,
+    trace: &dyn JobTrace,
+    heading: &str,
+    index: u8,
+) {
     let options = LogsOptions {
         stdout: true,
         stderr: true,
@@ -38,6 +44,7 @@ pub(crate) async fn show_tail(engine: &Engine, container: &str, trace: &dyn JobT
     };
     // The received part is shown.
     let _ = tokio::time::timeout(DEADLINE, read).await;
+    trace.system_line(heading);
     let mut last = None;
     for (kind, piece) in tail.pieces {
         let stream = TraceStream::service(index, kind);

@@ -77,11 +77,10 @@ impl Services {
         if options.capture_logs {
             return;
         }
-        options
-            .trace
-            .system_line(&format!("Last output of {}:", service.plan.title()));
+        let heading = format!("Last output of {}:", service.plan.title());
         let index = number(service.index);
-        logs::show_tail(&options.engine, &running.id, &*options.trace, index).await;
+        let trace = &*options.trace;
+        logs::show_tail(&options.engine, &running.id, trace, &heading, index).await;
     }
 }
 
