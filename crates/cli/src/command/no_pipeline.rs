@@ -54,7 +54,7 @@ impl NoPipeline<'_> {
                 Failure::usage(anyhow!("no pipeline is created")).with_text(text)
             }
             LocalError::Plan(PlanError::NotLocal(jobs)) => {
-                let of_project = |job: &RefusedJob| job.why.starts_with("`needs:project`");
+                let of_project = |job: &RefusedJob| job.keyword == Some("needs:project");
                 let help = if jobs.iter().all(of_project) {
                     "--ignore-other-projects runs without those artifacts"
                 } else {

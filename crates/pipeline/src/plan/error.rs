@@ -45,6 +45,8 @@ pub struct RefusedJob {
     pub name: String,
     /// The reason, in one sentence without a final dot.
     pub why: String,
+    /// The keyword that a local run cannot carry out, for example `needs:project`; `None` for another reason.
+    pub keyword: Option<&'static str>,
     /// Its location; absent if it was not read from a file.
     pub span: Option<Span>,
 }

@@ -26,11 +26,18 @@ impl Plan {
             .find_map(|variable| Some((&*variable.key, too_long(&variable.key, &variable.value)?)));
         let started = self.jobs.iter().filter(|job| job.will_start());
         let refused = started.filter_map(|job| {
-            let why = refusal(job, &invalid_shared, invalid_given.as_ref());
-            let why = why.or_else(|| ancestors::dependencies(self, job).err())?;
+            let problem = problem(job, &invalid_shared, invalid_given.as_ref());
+            let found = problem.map(|why| (why, None)).or_else(|| {
+                let mut deviations = check_job(&job.definition).into_iter();
+                let refused = deviations.find(|deviation| deviation.class == Class::Error)?;
+                Some((refused.message(), Some(refused.keyword)))
+            });
+            let of_ancestors = || Some((ancestors::dependencies(self, job).err()?, None));
+            let (why, keyword) = found.or_else(of_ancestors)?;
             Some(RefusedJob {
                 name: job.name().to_owned(),
                 why,
+                keyword,
                 span: job.created.resolved.span,
             })
         });
@@ -69,9 +76,9 @@ fn too_long(name: &str, value: &str) -> Option<String> {
     })
 }
 
-/// Returns why a job cannot run locally; `invalid_shared` are the invalid ones among the variables
+/// Returns why a job cannot run locally, whatever its keywords; `invalid_shared` are the invalid ones among the variables
 /// that jobs may inherit, and `invalid_given` is the first one from outside.
-fn refusal(
+fn problem(
     job: &PlannedJob,
     invalid_shared: &[InvalidVariable<'_>],
     invalid_given: Option<&InvalidVariable<'_>>,
@@ -88,10 +95,5 @@ fn refusal(
     let mut shared = invalid_shared.iter();
     let invalid_shared = shared.find(|(name, _)| inherited.includes(name));
     let invalid = invalid_own.as_ref().or(invalid_shared).or(invalid_given);
-    if let Some((_, problem)) = invalid {
-        return Some(problem.clone());
-    }
-    let mut deviations = check_job(definition).into_iter();
-    let refused = deviations.find(|deviation| deviation.class == Class::Error);
-    refused.map(|deviation| deviation.message())
+    invalid.map(|(_, problem)| problem.clone())
 }
