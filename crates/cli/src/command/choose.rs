@@ -2,7 +2,6 @@
 
 use super::created_pipeline::CreatedPipeline;
 use super::list::remarks;
-use super::only_failed::last_run;
 use super::plan::present;
 use super::prompt::{can_ask, one_of, some_of};
 use super::run::run_words;
@@ -128,7 +127,8 @@ fn ask(created: &CreatedPipeline) -> Result<Option<Chosen>, Failure> {
 fn failed(created: &CreatedPipeline) -> Option<String> {
     let state = StateDir::of_user().map_err(LocalError::from).ok()?;
     let runs = state.project(created.project.root()).runs();
-    let (run, history) = last_run(&runs).ok()?;
+    let run = runs.latest().ok()?;
+    let history = run.history().ok()?;
     history.end?;
     let count = history.failed().len();
     (count > 0).then(|| {

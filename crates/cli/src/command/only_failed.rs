@@ -7,9 +7,7 @@ use executor_core::job::When;
 use pipeline::Selection;
 use scheduler::Status;
 use std::collections::BTreeSet;
-use workstation::{
-    JobHistory, LocalError, LocalPipeline, LocalProject, Run, RunHistory, RunState, Runs, StateDir,
-};
+use workstation::{JobHistory, LocalError, LocalPipeline, LocalProject, RunState, StateDir};
 
 /// Narrows a selection to the jobs that failed in the last run of the project and those skipped because of
 /// them, or to the `known` jobs. Returns whether there are any, and prints a note if not.
@@ -37,7 +35,8 @@ fn of_last_run(
 ) -> Result<BTreeSet<String>, Failure> {
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let runs = state.project(project.root()).runs();
-    let (run, history) = last_run(&runs)?;
+    let run = runs.latest().map_err(LocalError::from)?;
+    let history = run.history().map_err(LocalError::from)?;
     if let RunState::Running { .. } = run.state(&history) {
         let error = anyhow!(
             "run {} is still in progress: its failures are not known yet",
@@ -60,24 +59,4 @@ fn of_last_run(
     };
     let failed = failed.into_iter().filter(|job| !waits(job));
     Ok(failed.map(|job| job.name.clone()).collect())
-}
-
-/// Returns the last run of a project that had a job, or else the last one.
-///
-/// # Errors
-///
-/// When there is none, or it cannot be read.
-pub(super) fn last_run(runs: &Runs) -> Result<(Run, RunHistory), LocalError> {
-    let latest = runs.latest()?;
-    let history = latest.history()?;
-    let counts = |it: &RunHistory| it.end.is_none() || it.planned().next().is_some();
-    if counts(&history) {
-        return Ok((latest, history));
-    }
-    let earlier = runs.list()?.into_iter();
-    let mut earlier = earlier
-        .filter(|run| run.id() < latest.id() && run.record().parent.is_none())
-        .filter_map(|run| run.history().ok().map(|history| (run, history)));
-    let found = earlier.find(|(_, history)| counts(history));
-    Ok(found.unwrap_or((latest, history)))
 }
