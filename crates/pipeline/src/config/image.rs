@@ -20,7 +20,7 @@ pub(super) fn read(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Image> {
     let mut image = Image::default();
     reader.attributes(field, &KEYS, |reader, key, field| match key {
         "name" => image.name = reader.text(field).unwrap_or_default(),
-        "entrypoint" => image.entrypoint = reader.strings(field).unwrap_or_default(),
+        "entrypoint" => image.entrypoint = reader.command(field).unwrap_or_default(),
         "docker" => image.docker = image_options::read_docker(reader, field),
         "kubernetes" => image.kubernetes = image_options::read_kubernetes(reader, field),
         _ => {}

@@ -304,6 +304,21 @@ impl<'d> Reader<'d> {
         texts
     }
 
+    /// Reads the words of a command.
+    pub(crate) fn command(&mut self, field: Field<'_>) -> Option<Vec<String>> {
+        let Some(text) = field.node.as_str() else {
+            return self.strings(field);
+        };
+        let help = if text.contains(['"', '\'']) {
+            "write a list of its words, as in `[sh, -c]`".to_owned()
+        } else {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            format!("write `[{}]`", words.join(", "))
+        };
+        self.refuse_with_help(field, "should be an array of strings", Some(help));
+        None
+    }
+
     /// Reads a string or a flat list of strings.
     pub(crate) fn string_or_strings(&mut self, field: Field<'_>) -> Option<Vec<String>> {
         match field.node.as_str() {

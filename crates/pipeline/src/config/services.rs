@@ -43,7 +43,7 @@ fn read_one(reader: &mut Reader<'_>, field: Field<'_>) -> Option<ServiceDefiniti
     reader.attributes(field, &KEYS, |reader, key, field| match key {
         "name" => service.name = reader.text(field).unwrap_or_default(),
         "alias" => service.alias = reader.string(field),
-        "entrypoint" => service.entrypoint = reader.strings(field).unwrap_or_default(),
+        "entrypoint" => service.entrypoint = reader.command(field).unwrap_or_default(),
         "command" => service.command = read_commands(reader, field).unwrap_or_default(),
         "docker" => service.docker = image_options::read_docker(reader, field),
         "kubernetes" => service.kubernetes = image_options::read_kubernetes(reader, field),

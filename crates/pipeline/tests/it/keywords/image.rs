@@ -1,4 +1,5 @@
 use super::{accept, refuse};
+use pipeline::ResolvedPipeline;
 use serde_json::json;
 
 #[test]
@@ -18,6 +19,19 @@ fn images_are_names_or_settings() {
         }),
     );
     accept("image:", "image", &json!(null));
+}
+
+#[test]
+fn a_command_in_place_of_a_list_is_shown_in_words() {
+    for (entrypoint, list) in [
+        ("sh -c", "write `[sh, -c]`"),
+        ("sh -c 'a b'", "as in `[sh, -c]`"),
+    ] {
+        let text = format!("j: {{script: x, image: {{name: a, entrypoint: \"{entrypoint}\"}}}}\n");
+        let found = ResolvedPipeline::from_text("ci.yml", &text).diagnostics;
+        let help = found.iter().find_map(|found| found.help.clone());
+        assert!(help.is_some_and(|help| help.ends_with(list)), "{found}");
+    }
 }
 
 #[test]
