@@ -80,6 +80,18 @@ impl JobNotes {
         Ok(())
     }
 
+    /// Removes notes that a killed process had not written completely.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be removed.
+    pub fn remove_unpublished(&self) -> io::Result<()> {
+        let entries = fs::read_dir(&self.0.directory).into_iter().flatten();
+        let paths = entries.flatten().map(|it| it.path());
+        let mut unpublished = paths.filter(|path| path.extension().is_some_and(|it| it == PARTIAL));
+        unpublished.try_for_each(|path| remove_file(&path))
+    }
+
     /// Writes the note of a job, in place of its previous one.
     pub(super) fn write(&self, note: &JobNote) -> io::Result<()> {
         let text = serde_json::to_vec(note)?;
@@ -188,6 +200,11 @@ mod tests {
         let mut found = again.read();
         found.sort_by_key(|it| it.job.0);
         assert_eq!(found, [note(7, 2), note(8, 3)]);
+        let mut unpublished = directory.path().join("notes/job-7.partial");
+        again.remove_unpublished().expect("removed");
+        assert!(!unpublished.exists());
+        unpublished.set_extension("json");
+        assert!(unpublished.exists());
         again.retain(&[note(8, 3)]).expect("removed");
         assert_eq!(notes.read(), [note(8, 3)]);
         notes.remove(JobId(8)).expect("removed");

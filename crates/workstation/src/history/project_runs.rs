@@ -8,7 +8,9 @@ use super::retention::superfluous;
 use super::run::Run;
 use super::run_lock::RunLock;
 use super::run_state::RunState;
+use crate::run::RUNNING;
 use fail_point::fail_point;
+use job_runner::JobNotes;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -163,6 +165,8 @@ impl Runs {
         {
             return None;
         }
+        // What stays is removed with the run.
+        let _ = JobNotes::at(directory.join(RUNNING)).remove_unpublished();
         let run = self.open(id).ok()??;
         // A child is continued with its parent.
         if run.record().parent.is_some() {

@@ -38,4 +38,4 @@ pub use supervision::end_orphans;
 pub(crate) use other_projects::check_triggers;
 pub(crate) use reserved_run::RunShared;
 pub(crate) use runner::{RunnerParts, runner_of};
-pub(crate) use start::job_results;
+pub(crate) use start::{RUNNING, job_results};

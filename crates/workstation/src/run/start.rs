@@ -100,4 +100,4 @@ pub(crate) fn job_results(directory: &PipelineDir) -> JobNotes {
 }
 
 /// The directory of the records in that of a run.
-const RUNNING: &str = "running";
+pub(crate) const RUNNING: &str = "running";
