@@ -26,7 +26,8 @@
 //!
 //! **Invariant:** nothing here reads a file, starts a process or asks for the time. And scripts
 //! contain no values of variables: they name variables, whose values the executor passes in the
-//! environment. The one exception is [`export_prologue`], for drivers that can pass only text.
+//! environment. The exceptions are [`export_prologue`] and [`feed`], for environments
+//! that can be passed only text.
 //!
 //! This crate's tests run the texts for sh and bash under dash, bash and busybox. Those for
 //! PowerShell are only compared as text, since no PowerShell is available where the project is
@@ -35,22 +36,28 @@
 mod command;
 mod error;
 mod export;
+mod feed;
 pub mod git;
 mod interactive;
+mod marked_line;
 mod posix;
 mod powershell;
 mod quote;
 mod script;
+mod signal_tree;
 mod user;
 mod writer;
 
 pub use command::{DETECT_SHELL, ShellCommand};
 pub use error::ScriptError;
 pub use export::export_prologue;
+pub use feed::{feed, feed_exports};
 pub use git::{GitPlan, GitSettings};
 pub use interactive::InteractiveShell;
+pub use marked_line::MarkedLine;
 pub use quote::{quote_pwsh, quote_sh, quote_sh_long};
 pub use script::{JobScripts, Script};
+pub use signal_tree::SIGNAL_TREE;
 pub use user::command_echo;
 pub use writer::ScriptOptions;
 

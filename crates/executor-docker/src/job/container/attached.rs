@@ -4,12 +4,12 @@ use crate::error::DockerError;
 use crate::job::container::execs::{Execs, Running};
 use crate::job::container::fault;
 use crate::job::container::watch::{ContainerEnd, current_end, end_of_run};
-use crate::job::stage::mark::MarkedLine;
 use bollard::container::LogOutput;
 use bollard::query_parameters::{AttachContainerOptions, KillContainerOptions};
 use executor_core::{Cancellation, JobTrace, TraceStream};
 use fail_point::fail_point;
 use futures_util::StreamExt;
+use shells::MarkedLine;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 

@@ -2,7 +2,7 @@
 //! shell that runs them.
 
 use crate::job::files::tree::Owner;
-use crate::job::stage::mark::MarkedLine;
+use shells::MarkedLine;
 use steps::AgentInfo;
 
 /// Finds the best shell.

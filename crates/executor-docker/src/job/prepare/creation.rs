@@ -19,11 +19,11 @@ use crate::job::files::chown;
 use crate::job::files::tree::Owner;
 use crate::job::prepare::preparation::{PATIENCE, Preparation};
 use crate::job::stage::helper::HelperPlan;
-use crate::job::stage::mark::MarkedLine;
 use crate::job::stage::transport::StageTransport;
 use crate::service::Attachment;
 use bollard::models::{ContainerCreateBody, Mount};
 use executor_core::{Cancellation, ShellDialect};
+use shells::MarkedLine;
 use std::path::Path;
 
 /// The name of the job's container in a network with names, as in GitLab Runner.

@@ -5,7 +5,6 @@ use crate::error::DockerError;
 use crate::job::container::attached;
 use crate::job::container::execs::{Execs, Running};
 use crate::job::container::watch::{ContainerEnd, current_end, end_of_run};
-use crate::job::stage::feed::feed;
 use crate::job::stage::helper::Helper;
 use crate::job::stage::mark::new_mark;
 use crate::job::stage::output::{StageOutput, output_lost, script_not_read};
@@ -14,6 +13,7 @@ use crate::job::stage::stage_run::{KILLED, SAME_KILL, Stage, Timing, seen_within
 use crate::job::stage::status;
 use executor_core::{BuildError, Cancellation, Placement, StageResult};
 use futures_util::StreamExt;
+use shells::feed;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout};

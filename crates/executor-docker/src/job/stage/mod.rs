@@ -5,7 +5,6 @@ pub(crate) mod attach;
 pub(crate) mod connector;
 pub(crate) mod exec;
 pub(crate) mod exec_files;
-pub(crate) mod feed;
 pub(crate) mod helper;
 pub(crate) mod mark;
 pub(crate) mod output;

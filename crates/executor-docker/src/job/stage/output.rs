@@ -1,9 +1,9 @@
 //! The output of a stage, on its way to the job's log.
 
 use crate::error::DockerError;
-use crate::job::stage::mark::MarkedLine;
 use bollard::container::LogOutput;
 use executor_core::{JobTrace, TraceStream};
+use shells::MarkedLine;
 
 /// Counts the bytes of a stage and writes them to the log.
 #[derive(Debug)]

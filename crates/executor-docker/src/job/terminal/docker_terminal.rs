@@ -7,14 +7,13 @@ use crate::job::container::exec_stream::ExecStream;
 use crate::job::container::execs::{ExecPlan, Execs};
 use crate::job::container::job_container::upload;
 use crate::job::files::tree::{Owner, Tree};
-use crate::job::stage::feed::exports;
-use crate::job::stage::mark::{MarkedLine, new_mark};
+use crate::job::stage::mark::new_mark;
 use crate::job::stage::signal::Signal;
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
 use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, StageVariables};
 use futures_util::StreamExt;
 use parking_lot::Mutex;
-use shells::{InteractiveShell, ShellCommand};
+use shells::{InteractiveShell, MarkedLine, ShellCommand, feed_exports};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -91,7 +90,7 @@ impl DockerTerminal {
             InteractiveShell::new(&self.shell, &directory, &request.title, &request.history)
                 .map_err(wrong)?;
         interactive.profile = request.profile;
-        let exports = exports(&variables, &self.dirs.temp_dir);
+        let exports = feed_exports(&variables, &self.dirs.temp_dir);
         let exports = exports.map_err(|error| DockerError::config(error.to_string()))?;
         let mut tree = Tree::new(self.owner);
         tree.only_directory(&name, 0o700)?;

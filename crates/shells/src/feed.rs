@@ -1,5 +1,6 @@
 //! The text for a shell that reads its script from standard input.
 
+use crate::quote::quote_sh_long;
 use executor_core::{BuildError, StageCommand, StageVariables};
 
 /// Variables that a shell owns: setting them is an error.
@@ -18,13 +19,13 @@ const NOT_SET: [&str; 7] = [
 /// It holds the values of variables, so that none is on a command line. The script is one argument of `eval` with empty
 /// standard input, so no command in it can read the rest of the text. The first line of output is `mark` and the number of the shell's process. The shell
 /// keeps its output open to its end, whatever the script redirects: an earlier end of output is a broken connection.
-pub(crate) fn feed(
-    command: &StageCommand,
-    temp_dir: &str,
-    mark: &str,
-) -> Result<Vec<u8>, BuildError> {
-    let mut text = exports(&command.variables, temp_dir)?;
-    let script = shells::quote_sh_long(&command.script);
+///
+/// # Errors
+///
+/// When the script or a value contains a NUL byte.
+pub fn feed(command: &StageCommand, temp_dir: &str, mark: &str) -> Result<Vec<u8>, BuildError> {
+    let mut text = feed_exports(&command.variables, temp_dir)?;
+    let script = quote_sh_long(&command.script);
     let script = script.map_err(|_| nul("the script"))?;
     let directory = quote("the working directory", &command.working_dir)?;
     text.extend([
@@ -40,7 +41,11 @@ pub(crate) fn feed(
 }
 
 /// Returns lines that set the variables; file variables hold the paths of their files.
-pub(crate) fn exports(variables: &StageVariables, temp_dir: &str) -> Result<String, BuildError> {
+///
+/// # Errors
+///
+/// When a value contains a NUL byte.
+pub fn feed_exports(variables: &StageVariables, temp_dir: &str) -> Result<String, BuildError> {
     let mut text = String::new();
     let own = variables.environment.iter();
     let own = own.map(|(key, value)| (key, value.clone()));
