@@ -38,6 +38,7 @@ mod error;
 mod export;
 mod feed;
 pub mod git;
+mod helper;
 mod interactive;
 mod marked_line;
 mod posix;
@@ -53,6 +54,9 @@ pub use error::ScriptError;
 pub use export::export_prologue;
 pub use feed::{feed, feed_exports};
 pub use git::{GitPlan, GitSettings};
+pub use helper::{
+    HELPER, HELPER_DIR, HelperArgument, HelperCall, HelperGroup, HelperRule, HelperStage,
+};
 pub use interactive::InteractiveShell;
 pub use marked_line::MarkedLine;
 pub use quote::{quote_pwsh, quote_sh, quote_sh_long};

@@ -1,4 +1,5 @@
 use crate::git::GitPlan;
+use crate::helper::HelperStage;
 use crate::posix::Posix;
 use crate::powershell::PowerShell;
 use crate::quote::refuse_nul;
@@ -64,6 +65,10 @@ pub struct JobScripts {
     pub steps: Vec<Step>,
     /// How the sources are fetched; an empty plan fetches none.
     pub sources: GitPlan,
+    /// The calls of the helper command in the next stage that fetches or stores files; by default there are none.
+    pub helper: HelperStage,
+    /// Whether the last stage removes the working tree.
+    pub removes_project: bool,
     /// Commands before the sources are fetched, run in the shell's initial directory.
     pub pre_get_sources: Vec<String>,
     /// Commands after the sources are fetched, run in the working tree.
@@ -93,6 +98,8 @@ impl JobScripts {
             runner: String::new(),
             steps: job.steps.clone(),
             sources: GitPlan::default(),
+            helper: HelperStage::default(),
+            removes_project: false,
             pre_get_sources: operator(&shell.pre_get_sources_script)
                 .into_iter()
                 .chain(hooks(HookName::PreGetSources))
@@ -108,7 +115,8 @@ impl JobScripts {
 
     /// Returns the script of `stage`; `None` if there is nothing to do and the stage is skipped.
     ///
-    /// The job runner handles caches and artifacts, so their stages are `None`.
+    /// Stages of caches and artifacts are those of [`JobScripts::helper`]: where the runner reaches the files itself,
+    /// they have no script.
     ///
     /// # Errors
     ///
@@ -148,14 +156,13 @@ impl JobScripts {
             BuildStage::Step(name) => self.write_step(name, writer),
             BuildStage::AfterScript => self.write_after_script(writer),
             BuildStage::CleanupFileVariables => self.write_cleanup(writer),
-            BuildStage::ResolveSecrets
-            | BuildStage::RestoreCache
+            BuildStage::RestoreCache
             | BuildStage::DownloadArtifacts
-            | BuildStage::StepRun
             | BuildStage::ArchiveCache
             | BuildStage::ArchiveCacheOnFailure
             | BuildStage::UploadArtifactsOnSuccess
-            | BuildStage::UploadArtifactsOnFailure => false,
+            | BuildStage::UploadArtifactsOnFailure => self.write_helper(writer),
+            BuildStage::ResolveSecrets | BuildStage::StepRun => false,
         }
     }
 
@@ -168,16 +175,26 @@ impl JobScripts {
     fn write_sources(&self, writer: &mut dyn Writer) -> bool {
         let before = UserCommand::all(&self.pre_get_sources);
         let after = UserCommand::all(&self.post_get_sources);
-        if before.is_empty() && after.is_empty() && self.sources.steps.is_empty() {
+        let has_sources = !self.sources.steps.is_empty() || !self.helper.groups.is_empty();
+        if before.is_empty() && after.is_empty() && !has_sources {
             return false;
         }
         writer.import_environment();
         writer.commands(&before);
         writer.plan(&self.sources);
+        self.write_helper(writer);
         if !after.is_empty() {
             writer.enter_project();
             writer.commands(&after);
         }
+        true
+    }
+
+    fn write_helper(&self, writer: &mut dyn Writer) -> bool {
+        if self.helper.groups.is_empty() {
+            return false;
+        }
+        writer.helper(&self.helper);
         true
     }
 
@@ -221,6 +238,9 @@ impl JobScripts {
     fn write_cleanup(&self, writer: &mut dyn Writer) -> bool {
         if self.options.job_cleanup {
             writer.plan(&self.sources.cleanup());
+        }
+        if self.removes_project {
+            writer.remove_project();
         }
         writer.remove_private_directory();
         true

@@ -1,6 +1,7 @@
 //! The parts of a stage, independent of the shell.
 
 use crate::git::GitPlan;
+use crate::helper::HelperStage;
 use crate::user::UserCommand;
 use executor_core::variable::JobVariables;
 
@@ -35,6 +36,10 @@ pub(crate) trait Writer {
     fn commands(&mut self, commands: &[UserCommand<'_>]);
     /// Performs the steps of a plan.
     fn plan(&mut self, plan: &GitPlan);
+    /// Starts the helper command.
+    fn helper(&mut self, stage: &HelperStage);
+    /// Removes the working tree.
+    fn remove_project(&mut self);
     /// Removes the private directory.
     fn remove_private_directory(&mut self);
     /// Returns the whole script.

@@ -1,6 +1,7 @@
 //! Scripts for sh and bash; dash, bash and busybox all run them.
 
 mod git;
+mod helper;
 mod parts;
 mod writer;
 

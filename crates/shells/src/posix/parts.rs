@@ -60,6 +60,10 @@ pub(super) const MAKE_AND_ENTER_PROJECT: &str =
 pub(super) const EMPTY_DIRECTORY: &str = "find . -mindepth 1 -maxdepth 1 -exec rm -rf -- {} + \
 2>/dev/null || { chmod -R u+rwX . ; find . -mindepth 1 -maxdepth 1 -exec rm -rf -- {} + ; }\n";
 
+/// Removes the working tree.
+pub(super) const REMOVE_PROJECT: &str = "cd / && rm -rf -- \"${CI_PROJECT_DIR:?}\" 2>/dev/null || \
+{ chmod -R u+rwX \"$CI_PROJECT_DIR\" ; rm -rf -- \"$CI_PROJECT_DIR\" ; }\n";
+
 /// Removes the private directory.
 pub(super) const REMOVE_PRIVATE_DIRECTORY: &str =
     "if [ -n \"${RUNNER_TEMP_PROJECT_DIR:-}\" ]; then rm -rf -- \"$RUNNER_TEMP_PROJECT_DIR\"; fi\n";

@@ -1,6 +1,7 @@
-use super::{git, parts};
+use super::{git, helper, parts};
 use crate::ScriptOptions;
 use crate::git::GitPlan;
+use crate::helper::HelperStage;
 use crate::quote::{sh, sh_always, sh_long};
 use crate::user::UserCommand;
 use crate::writer::{Writer, via};
@@ -93,6 +94,14 @@ impl Writer for Posix {
 
     fn plan(&mut self, plan: &GitPlan) {
         git::write(plan, &mut self.body);
+    }
+
+    fn helper(&mut self, stage: &HelperStage) {
+        helper::write(stage, &mut self.body);
+    }
+
+    fn remove_project(&mut self) {
+        self.body.push_str(parts::REMOVE_PROJECT);
     }
 
     fn remove_private_directory(&mut self) {

@@ -1,6 +1,7 @@
 //! Scripts for Windows PowerShell and for PowerShell 7.
 
 mod git;
+mod helper;
 mod parts;
 mod writer;
 

@@ -61,6 +61,11 @@ pub(super) const MAKE_AND_ENTER_PROJECT: &str = "[void][IO.Directory]::CreateDir
 /// Removes everything in the current directory.
 pub(super) const EMPTY_DIRECTORY: &str = "Get-ChildItem -Force | Remove-Item -Force -Recurse\n";
 
+/// Removes the working tree.
+pub(super) const REMOVE_PROJECT: &str = r"Set-Location -LiteralPath ([IO.Path]::GetTempPath())
+if (Test-Path -LiteralPath $env:CI_PROJECT_DIR) { Remove-Item -Force -Recurse -LiteralPath $env:CI_PROJECT_DIR }
+";
+
 /// Removes the private directory.
 pub(super) const REMOVE_PRIVATE_DIRECTORY: &str = r"if ($env:RUNNER_TEMP_PROJECT_DIR -and (Test-Path -LiteralPath $env:RUNNER_TEMP_PROJECT_DIR)) { Remove-Item -Force -Recurse -LiteralPath $env:RUNNER_TEMP_PROJECT_DIR }
 ";

@@ -1,7 +1,8 @@
-use super::git;
 use super::parts::{self, notice};
+use super::{git, helper};
 use crate::ScriptOptions;
 use crate::git::GitPlan;
+use crate::helper::HelperStage;
 use crate::quote::pwsh;
 use crate::user::UserCommand;
 use crate::writer::{Writer, via};
@@ -62,6 +63,14 @@ impl Writer for PowerShell {
 
     fn plan(&mut self, plan: &GitPlan) {
         git::write(plan, &mut self.body);
+    }
+
+    fn helper(&mut self, stage: &HelperStage) {
+        helper::write(stage, &mut self.body);
+    }
+
+    fn remove_project(&mut self) {
+        self.body.push_str(parts::REMOVE_PROJECT);
     }
 
     fn remove_private_directory(&mut self) {

@@ -3,6 +3,7 @@
 mod checkout;
 mod command_line;
 mod environment;
+mod helper;
 mod hostile;
 mod native;
 mod quoting;
