@@ -1,5 +1,6 @@
 use crate::directories::{self, Parents};
 use crate::early::EarlySources;
+use crate::exchange::Exchange;
 use crate::finalise::artifact_failed;
 use crate::limit::{Expired, Limit};
 use crate::log::JobLog;
@@ -50,6 +51,8 @@ pub(crate) struct Build<'r> {
     pub(crate) attachment: Option<Attachment>,
     /// The directory from which files are sent to an environment that this host cannot reach.
     pub(crate) staging: Option<Staging>,
+    /// The endpoint for an environment whose files only scripts reach, once it is needed.
+    pub(crate) exchange: Option<Exchange>,
     /// The jobs whose artifacts came with the files, in the order of the job's dependencies.
     pub(crate) shown_inputs: Vec<JobId>,
     /// Artifacts and reports of the job.
@@ -235,7 +238,7 @@ impl Build<'_> {
             .cache
             .iter()
             .any(|it| it.untracked || !it.paths.is_empty());
-        if wants_caches && self.options.caches.is_none() {
+        if wants_caches && !self.options.keeps_caches() {
             self.log
                 .warning_line("this runner keeps no caches; the job runs without them");
         }
@@ -257,8 +260,8 @@ impl Build<'_> {
             .iter()
             .any(|it| it.when != ArtifactWhen::OnSuccess);
         let something_follows = runs_after
-            || (keeps && self.options.artifacts.is_some())
-            || (saves && self.options.caches.is_some());
+            || (keeps && self.options.keeps_artifacts())
+            || (saves && self.options.keeps_caches());
         match self.options.finalisation_budget {
             _ if !something_follows => Duration::ZERO,
             Some(budget) => budget.min(job / 2),
@@ -324,6 +327,11 @@ impl Build<'_> {
         }
         if let Some(staging) = self.staging.take()
             && let Err(error) = staging.remove().await
+        {
+            self.log.warning_line(&error.chain());
+        }
+        if let Some(exchange) = self.exchange.take()
+            && let Err(error) = exchange.remove().await
         {
             self.log.warning_line(&error.chain());
         }

@@ -1,7 +1,7 @@
 use crate::artifacts::{
-    ArtifactError, ArtifactFiles, ArtifactStore, CollectError, Collected, SavedArtifact, collect,
+    ArtifactError, ArtifactFiles, ArtifactStore, CollectError, CollectedLine, SavedArtifact,
+    collect,
 };
-use crate::directories::JobDirectory;
 use crate::limit::within;
 use crate::panics::off_thread;
 use crate::stages::Stages;
@@ -11,7 +11,8 @@ use executor_core::{
     BuildError, BuildStage, Cancellation, RetainedArtifact, Retryability, counted,
 };
 use fail_point::fail_point;
-use git::{Git, GitDir, paths_in};
+use git::{Git, GitDir, GitError, paths_in};
+use process::ProcessTree;
 use std::path::{Path, PathBuf};
 
 /// The largest number of removed files that are listed one by one.
@@ -20,9 +21,9 @@ const MAX_LISTED: usize = 10;
 impl Stages<'_, '_> {
     /// Saves the artifacts that are due after this result of the scripts.
     pub(crate) async fn upload_artifacts(&mut self, succeeded: bool) -> Result<(), BuildError> {
-        let Some(store) = self.build.options.artifacts.clone() else {
+        if !self.build.options.keeps_artifacts() {
             return Ok(());
-        };
+        }
         let due = |when| match when {
             ArtifactWhen::OnSuccess => succeeded,
             ArtifactWhen::OnFailure => !succeeded,
@@ -41,6 +42,13 @@ impl Stages<'_, '_> {
             BuildStage::UploadArtifactsOnSuccess
         } else {
             BuildStage::UploadArtifactsOnFailure
+        };
+        if self.needs_helper() {
+            let upload = self.upload_by_helper(stage, &wanted, &finalisation);
+            return within(upload, vec![end]).await;
+        }
+        let Some(store) = self.build.options.artifacts.clone() else {
+            return Ok(());
         };
         let open = self.open(stage, None);
         let keep = self.keep_all(&*store, &wanted, &finalisation);
@@ -78,7 +86,7 @@ impl Stages<'_, '_> {
         kept
     }
 
-    fn warn_not_kept(&self, error: &BuildError) {
+    pub(crate) fn warn_not_kept(&self, error: &BuildError) {
         let text = format!("artifacts are not kept: {}", error.chain());
         self.build.log.warning_line(&text);
     }
@@ -101,17 +109,42 @@ impl Stages<'_, '_> {
         let collected = collected
             .unwrap_or_else(|error| Err(CollectError::Directory(error)))
             .map_err(not_collected)?;
-        self.log_matches(&collected, artifact, &project);
+        for line in collected.lines(artifact.untracked, &project.named) {
+            match line {
+                CollectedLine::Found(text) => log.system_line(&text),
+                CollectedLine::Warning(text) => log.warning_line(&text),
+            }
+        }
         if collected.paths.is_empty() {
             log.error_line("No files to upload");
             return Ok(());
         }
+        self.keep_collected(
+            store,
+            artifact,
+            &project.host,
+            collected.paths,
+            cancellation,
+        )
+        .await
+    }
+
+    /// Reads a report, and saves the files of an artifact.
+    pub(crate) async fn keep_collected(
+        &mut self,
+        store: &dyn ArtifactStore,
+        artifact: &Artifact,
+        project: &Path,
+        paths: Vec<PathBuf>,
+        cancellation: &Cancellation,
+    ) -> Result<(), BuildError> {
+        let log = self.log();
         let name = [artifact.name.clone()];
         let name = self.expand_all("the name of artifacts", &name)?.pop();
         let files = ArtifactFiles {
             name: self.build.log.masked(&name.unwrap_or_default()),
-            project: project.host,
-            paths: collected.paths,
+            project: project.to_owned(),
+            paths,
         };
         self.build
             .read_report(artifact, &files, cancellation)
@@ -135,35 +168,6 @@ impl Stages<'_, '_> {
         Ok(())
     }
 
-    /// Logs what the patterns matched, with the messages of GitLab Runner, which users search for.
-    fn log_matches(&self, collected: &Collected, artifact: &Artifact, project: &JobDirectory) {
-        let log = &self.build.log;
-        for warning in &collected.warnings {
-            log.warning_line(warning);
-        }
-        for (pattern, count) in &collected.found {
-            if *count == 0 {
-                log.warning_line(&format!(
-                    "{pattern}: no matching files. Ensure that the artifact path is relative to the \
-                     working directory ({})",
-                    project.named.display()
-                ));
-            } else {
-                log.system_line(&format!(
-                    "{pattern}: found {count} matching artifact files and directories"
-                ));
-            }
-        }
-        match collected.untracked {
-            _ if !artifact.untracked => {}
-            0 => log.warning_line("untracked: no files"),
-            count => log.system_line(&format!("untracked: found {}", counted(count, "file"))),
-        }
-        for (pattern, count) in &collected.excluded {
-            log.system_line(&format!("{pattern}: excluded {}", counted(count, "file")));
-        }
-    }
-
     /// Lists untracked files, ignored ones included, when `is_wanted`.
     pub(crate) async fn untracked(
         &mut self,
@@ -171,18 +175,15 @@ impl Stages<'_, '_> {
         project: &Path,
         cancellation: &Cancellation,
     ) -> Result<Vec<PathBuf>, BuildError> {
-        if !is_wanted || GitDir::at(project).is_none() {
+        if !is_wanted {
             return Ok(Vec::new());
         }
-        let args = ["ls-files", "-z", "--others"];
         let processes = self.build.processes.tree();
-        let git = Git::local(processes, project);
-        let listed = git.output(&args, cancellation).await;
-        let listed = listed.map_err(|source| match cancellation.cause() {
+        let listed = untracked_files(processes, project, cancellation).await;
+        listed.map_err(|source| match cancellation.cause() {
             Some(cause) => BuildError::Canceled(cause),
             None => BuildError::system("runner", "list untracked files", source),
-        })?;
-        Ok(paths_in(&listed).map(PathBuf::from).collect())
+        })
     }
 
     /// Removes the files of file variables. The executor's cleanup finds those that cannot be removed here.
@@ -208,6 +209,20 @@ impl Stages<'_, '_> {
             self.build.log.warning_line(&text);
         }
     }
+}
+
+/// Lists untracked files, ignored ones included; there are none without a repository.
+pub(crate) async fn untracked_files(
+    processes: &ProcessTree,
+    project: &Path,
+    cancellation: &Cancellation,
+) -> Result<Vec<PathBuf>, GitError> {
+    if GitDir::at(project).is_none() {
+        return Ok(Vec::new());
+    }
+    let git = Git::local(processes, project);
+    let listed = git.output(&["ls-files", "-z", "--others"], cancellation);
+    Ok(paths_in(&listed.await?).map(PathBuf::from).collect())
 }
 
 fn not_collected(error: CollectError) -> BuildError {

@@ -54,15 +54,7 @@ impl Stages<'_, '_> {
         fetch.check()?;
         let name = |error| into_system_failure(error, "getting the sources");
         if self.local_dirs().is_none() {
-            if let Sources::Snapshot(_) | Sources::Worktree(_) = self.build.options.sources {
-                return Err(BuildError::config(
-                    "the files of the working tree need an executor that runs jobs on this host",
-                ));
-            }
-            return self
-                .script_stage(BuildStage::GetSources, fetch)
-                .await
-                .map_err(name);
+            return self.sources_by_script(fetch).await.map_err(name);
         }
         let before = script_of(&self.hooks(Hooks::Before), &BuildStage::GetSources)?;
         let after = script_of(&self.hooks(Hooks::After), &BuildStage::GetSources)?;
@@ -72,12 +64,7 @@ impl Stages<'_, '_> {
         if before.is_none() && after.is_none() && !fetches {
             return Ok(());
         }
-        let heading = match self.build.options.sources {
-            Sources::Snapshot(_) => Some("Copying the working tree"),
-            Sources::Worktree(_) => Some("Making a worktree"),
-            _ => None,
-        };
-        let open = self.open(BuildStage::GetSources, heading);
+        let open = self.open(BuildStage::GetSources, self.sources_heading());
         let work = async {
             self.run_hooks(before, fetch).await?;
             if fetches {
@@ -95,6 +82,15 @@ impl Stages<'_, '_> {
         let done = work.await;
         self.close(open, None, done.is_ok());
         done.map_err(name)
+    }
+
+    /// Returns the heading of stage `get_sources`, if it is not that of git.
+    pub(crate) fn sources_heading(&self) -> Option<&'static str> {
+        match self.build.options.sources {
+            Sources::Snapshot(_) => Some("Copying the working tree"),
+            Sources::Worktree(_) => Some("Making a worktree"),
+            _ => None,
+        }
     }
 
     async fn run_hooks(
@@ -125,7 +121,11 @@ impl Stages<'_, '_> {
     }
 
     /// Waits for early sources, or fetches the sources now.
-    async fn fetch(&mut self, fetch: &Cancellation, inputs: &Inputs) -> Result<(), BuildError> {
+    pub(crate) async fn fetch(
+        &mut self,
+        fetch: &Cancellation,
+        inputs: &Inputs,
+    ) -> Result<(), BuildError> {
         let filled = if let Some(early) = self.build.early.take() {
             early.claim(fetch).await?
         } else {
@@ -203,7 +203,10 @@ impl Stages<'_, '_> {
         SourceFiller {
             sources: self.build.options.sources.clone(),
             // Unused when the runner cannot reach the directories.
-            dirs: workspace.host_dirs().unwrap_or(workspace.dirs()).clone(),
+            dirs: match &self.build.exchange {
+                Some(exchange) => exchange.host_dirs(workspace.dirs()),
+                None => workspace.host_dirs().unwrap_or(workspace.dirs()).clone(),
+            },
             // A running container does not see later mounts.
             sees_mounts: workspace.is_local(),
             lifetime: self.build.directory_lifetime(),

@@ -63,9 +63,11 @@ mod cache;
 mod directories;
 mod duration;
 mod early;
+mod exchange;
 mod finalise;
 mod get_sources;
 mod held_log;
+pub mod helper;
 mod limit;
 mod log;
 mod options;
@@ -95,7 +97,7 @@ pub use cache::{
     CacheError, CacheFiles, CacheKey, CacheStore, LocalCacheEntry, LocalCaches, RemovedCache,
     RestoredCache, SavedCache,
 };
-pub use options::BuildRunnerOptions;
+pub use options::{BuildRunnerOptions, HelperOptions, HelperServer};
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use resume::{JobNote, JobNotes};
 pub use runner::{BuildRunner, spool_file};

@@ -18,6 +18,8 @@ pub struct BuildRunnerOptions {
     pub artifacts: Option<Arc<dyn ArtifactStore>>,
     /// Where caches are kept; `None`, the default, keeps none and restores none.
     pub caches: Option<Arc<dyn CacheStore>>,
+    /// How jobs use the helper command in environments whose files the runner cannot reach.
+    pub helper: HelperOptions,
     /// The directory for complete logs, one file for each attempt of a job, see
     /// [`BuildRunner::spool_path`](crate::BuildRunner::spool_path). Default: no log is kept.
     pub spool_dir: Option<PathBuf>,
@@ -56,12 +58,25 @@ pub struct BuildRunnerOptions {
     pub revision: String,
 }
 
+impl BuildRunnerOptions {
+    /// Returns whether caches are kept, here or in the environment.
+    pub(crate) fn keeps_caches(&self) -> bool {
+        self.caches.is_some() || self.helper.server == HelperServer::GitLab
+    }
+
+    /// Returns whether artifacts are kept, here or by the job's GitLab.
+    pub(crate) fn keeps_artifacts(&self) -> bool {
+        self.artifacts.is_some() || self.helper.server == HelperServer::GitLab
+    }
+}
+
 impl Default for BuildRunnerOptions {
     fn default() -> Self {
         Self {
             sources: Sources::None,
             artifacts: None,
             caches: None,
+            helper: HelperOptions::default(),
             spool_dir: None,
             prepare_attempts: 3,
             prepare_pause: Duration::from_secs(3),
@@ -77,6 +92,38 @@ impl Default for BuildRunnerOptions {
             resumed: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: String::new(),
+        }
+    }
+}
+
+/// How jobs use the helper command in environments whose files this host cannot reach.
+#[derive(Debug, Clone)]
+pub struct HelperOptions {
+    /// Where the command fetches and stores files.
+    pub server: HelperServer,
+    /// A program of this host that acts as the helper command when it is started as `gitlab-runner`, for environments
+    /// on this host; `None`, the default, relies on the command that the environment has.
+    pub program: Option<PathBuf>,
+    /// The largest file that the endpoint accepts, in bytes. Default: 8 GiB.
+    pub largest_upload: u64,
+}
+
+/// Where the helper command fetches and stores files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HelperServer {
+    /// At an endpoint of this process, on the loopback interface, in front of the stores of this runner.
+    #[default]
+    Endpoint,
+    /// At the job's GitLab with the job's token, and caches in the cache directory of the environment.
+    GitLab,
+}
+
+impl Default for HelperOptions {
+    fn default() -> Self {
+        Self {
+            server: HelperServer::default(),
+            program: None,
+            largest_upload: 8 << 30,
         }
     }
 }

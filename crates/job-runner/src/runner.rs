@@ -89,6 +89,7 @@ impl JobRunner for BuildRunner {
             early: None,
             attachment: None,
             staging: None,
+            exchange: None,
             shown_inputs: Vec::new(),
             products: JobProducts::default(),
             resumed,

@@ -106,7 +106,7 @@ impl Stages<'_, '_> {
 
     async fn download_artifacts(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
         let Some(store) = self.build.options.artifacts.clone() else {
-            return Ok(());
+            return self.download_from_gitlab(setup).await;
         };
         let mut wanted: Vec<Dependency> = Vec::new();
         let mut lost = Vec::new();
@@ -125,6 +125,9 @@ impl Stages<'_, '_> {
         if wanted.is_empty() {
             return Ok(());
         }
+        if self.needs_helper() {
+            return self.download_by_helper(Some(&*store), &wanted, setup).await;
+        }
         let attempts = self.attempts("ARTIFACT_DOWNLOAD_ATTEMPTS");
         let mut attempt = 1;
         loop {
@@ -140,6 +143,20 @@ impl Stages<'_, '_> {
             }
             attempt += 1;
         }
+    }
+
+    /// Downloads the artifacts that the job's GitLab keeps.
+    async fn download_from_gitlab(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
+        if !self.needs_helper() || !self.build.options.keeps_artifacts() {
+            return Ok(());
+        }
+        let dependencies = self.build.job.dependencies.iter();
+        let wanted = dependencies.filter(|it| it.artifacts_file.is_some());
+        let wanted: Vec<Dependency> = wanted.cloned().collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        self.download_by_helper(None, &wanted, setup).await
     }
 
     /// Adds the artifacts of earlier jobs to the job's sources.

@@ -10,6 +10,7 @@ use executor_core::variable::JobVariables;
 use executor_core::{
     BuildDirs, BuildError, BuildStage, CancelCause, Cancellation, Executor, JobTrace, Placement,
     PreparedEnvironment, Retryability, StageCommand, StageReport, StageResult, StageVariables,
+    Workspace,
 };
 use shells::{JobScripts, Script, ScriptOptions};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub(crate) struct Stages<'b, 'r> {
     pub(crate) variables: Arc<StageVariables>,
     pub(crate) scripts: JobScripts,
     pub(crate) git: Option<GitSources>,
+    /// Variables of the stage that starts the helper command.
+    pub(crate) helper_environment: Vec<(String, String)>,
     /// The caches of the job, once they are looked up.
     pub(crate) caches: Option<JobCaches>,
 }
@@ -102,10 +105,10 @@ impl<'b, 'r> Stages<'b, 'r> {
             stages.cleanup_file_variables().await;
             return work.and(Err(error));
         }
-        stages.archive_caches(work.is_ok()).await;
+        let cached = stages.archive_caches(work.is_ok()).await;
         let kept = stages.upload_artifacts(work.is_ok()).await;
         stages.cleanup_file_variables().await;
-        work.and(kept)
+        work.and(cached).and(kept)
     }
 
     fn new(
@@ -126,6 +129,11 @@ impl<'b, 'r> Stages<'b, 'r> {
         scripts.options.debug_trace &= !build.context.config.debug_trace_disabled;
         build.context.config.name.clone_into(&mut scripts.runner);
         scripts.is_first = !build.is_resumed();
+        // Else the runner does it itself.
+        scripts.removes_project = matches!(
+            environment.workspace,
+            Workspace::Remote { transfer: None, .. }
+        ) && build.own_project(environment.workspace.dirs()).is_some();
         let git = match build.options.sources {
             Sources::Git(local) => Some(GitSources::plan(&build.job, &expanded, local)?),
             _ => None,
@@ -144,6 +152,7 @@ impl<'b, 'r> Stages<'b, 'r> {
             variables,
             scripts,
             git,
+            helper_environment: Vec::new(),
             caches: None,
         })
     }
@@ -293,6 +302,10 @@ impl<'b, 'r> Stages<'b, 'r> {
                 .iter()
                 .map(|it| (it.key.clone(), it.value.clone()));
             Arc::make_mut(&mut variables).environment.extend(secrets);
+        }
+        if !self.helper_environment.is_empty() {
+            let own = self.helper_environment.iter().cloned();
+            Arc::make_mut(&mut variables).environment.extend(own);
         }
         let command = StageCommand {
             working_dir: working_dir.clone(),

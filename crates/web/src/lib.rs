@@ -82,7 +82,7 @@ pub use self::{
     send::Web,
 };
 #[cfg(not(feature = "client"))]
-pub use no_client::{Web, names_hosts};
+pub use no_client::{Incoming, Web, names_hosts};
 
 #[doc(no_inline)]
 pub use url::Url;

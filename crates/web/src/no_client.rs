@@ -1,4 +1,5 @@
 use crate::{Limits, Request, Response, WebError, WebOptions};
+use std::convert::Infallible;
 
 /// Refuses each request: this build has no HTTP client.
 #[derive(Debug, Clone)]
@@ -24,6 +25,31 @@ impl Web {
     /// Fails with [`WebError::NoClient`].
     pub async fn send(&self, _: &Request) -> Result<Response, WebError> {
         Err(WebError::NoClient)
+    }
+
+    /// Fails with [`WebError::NoClient`].
+    pub async fn open(&self, _: &Request) -> Result<Incoming, WebError> {
+        Err(WebError::NoClient)
+    }
+}
+
+/// A response, of which this build has none.
+#[derive(Debug)]
+pub struct Incoming {
+    /// The status.
+    pub status: u16,
+    never: Infallible,
+}
+
+#[expect(
+    clippy::unused_async,
+    clippy::missing_errors_doc,
+    reason = "the function of the `Incoming` that receives responses"
+)]
+impl Incoming {
+    /// Is never called.
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, WebError> {
+        match self.never {}
     }
 }
 

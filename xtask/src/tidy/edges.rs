@@ -117,6 +117,7 @@ const TABLE: &[Row] = &[
             "process",
             "shells",
             "trace",
+            "web",
         ],
         tests_import: &["executor-shell"],
     },

@@ -1,6 +1,7 @@
 use super::found::{CollectError, Found, take_whole};
 use super::pattern::Pattern;
 use crate::directories::JobDirectory;
+use executor_core::counted;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,45 @@ pub(crate) struct Collected {
     pub(crate) untracked: usize,
     /// Warnings about invalid patterns.
     pub(crate) warnings: Vec<String>,
+}
+
+/// A line about the files of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CollectedLine {
+    /// What was found.
+    Found(String),
+    /// What is probably a mistake.
+    Warning(String),
+}
+
+impl Collected {
+    /// Returns lines about what the patterns matched, with the messages of GitLab Runner, which users search for.
+    pub(crate) fn lines(&self, wants_untracked: bool, project: &Path) -> Vec<CollectedLine> {
+        use CollectedLine::{Found, Warning};
+        let warnings = self.warnings.iter().cloned().map(Warning);
+        let found = self.found.iter().map(|(pattern, count)| match count {
+            0 => Warning(format!(
+                "{pattern}: no matching files. Ensure that the artifact path is relative to the working directory ({})",
+                project.display()
+            )),
+            _ => Found(format!(
+                "{pattern}: found {count} matching artifact files and directories"
+            )),
+        });
+        let untracked = wants_untracked.then(|| match self.untracked {
+            0 => Warning("untracked: no files".to_owned()),
+            count => Found(format!("untracked: found {}", counted(count, "file"))),
+        });
+        let excluded = self.excluded.iter();
+        let excluded = excluded.map(|(pattern, count)| {
+            Found(format!("{pattern}: excluded {}", counted(count, "file")))
+        });
+        warnings
+            .chain(found)
+            .chain(untracked)
+            .chain(excluded)
+            .collect()
+    }
 }
 
 /// Finds the files below `project` that `patterns` match, adds those of `more`, and removes those that `exclude`

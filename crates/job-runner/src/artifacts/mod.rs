@@ -9,7 +9,7 @@ mod pattern;
 mod store;
 mod stored;
 
-pub(crate) use collect::{Collected, collect};
+pub(crate) use collect::{Collected, CollectedLine, collect};
 pub use error::ArtifactError;
 pub(crate) use found::CollectError;
 pub use manifest::StoredArtifact;

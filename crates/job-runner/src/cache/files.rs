@@ -22,10 +22,8 @@ impl Stages<'_, '_> {
             .await?;
         let (directory, paths) = (project.clone(), cache.paths.clone());
         let collected = off_thread(move || {
-            let mut collected = collect(&directory, &paths, &untracked, &[])?;
-            let has_own_mode = |path: &PathBuf| has_own_mode(&directory.join(path));
-            collected.directories.retain(has_own_mode);
-            Ok(collected)
+            let collected = collect(&directory, &paths, &untracked, &[])?;
+            Ok(with_own_modes(&directory, collected))
         })
         .await;
         let collected = collected.unwrap_or_else(|error| Err(CollectError::Directory(error)));
@@ -33,8 +31,15 @@ impl Stages<'_, '_> {
     }
 }
 
+/// Leaves out the directories that a restore creates by itself.
+pub(crate) fn with_own_modes(directory: &JobDirectory, mut collected: Collected) -> Collected {
+    let has_own_mode = |path: &PathBuf| has_own_mode(&directory.join(path));
+    collected.directories.retain(has_own_mode);
+    collected
+}
+
 /// Returns the files to cache, and directories with modes of their own.
-pub(super) fn cached_paths(collected: Collected) -> Vec<PathBuf> {
+pub(crate) fn cached_paths(collected: Collected) -> Vec<PathBuf> {
     let mut paths = collected.paths;
     paths.extend(collected.directories);
     paths.sort_unstable();

@@ -1,5 +1,6 @@
 //! Caches: files that jobs keep for later runs. See `docs/design/data-between-jobs.md`.
 
+mod by_helper;
 mod files;
 mod fingerprint;
 mod job_cache;
@@ -11,6 +12,7 @@ mod saving;
 mod settings;
 mod store;
 
+pub(crate) use files::{cached_paths, with_own_modes};
 pub(crate) use planned::JobCaches;
 
 pub use key::CacheKey;

@@ -31,6 +31,9 @@ impl Stages<'_, '_> {
     ///
     /// When the job is stopped; a job runs without caches that cannot be restored.
     pub(crate) async fn restore_caches(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
+        if self.needs_helper() && self.build.options.keeps_caches() {
+            return self.restore_caches_by_helper(setup).await;
+        }
         let Some((store, project)) = self.cache_store() else {
             return Ok(());
         };

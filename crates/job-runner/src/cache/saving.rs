@@ -9,13 +9,25 @@ use crate::panics::off_thread;
 use crate::stages::Stages;
 use executor_core::job::ArtifactWhen;
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildStage, Cancellation};
+use executor_core::{BuildError, BuildStage, Cancellation};
 use std::time::Duration;
 use tokio::time::Instant;
 
 impl Stages<'_, '_> {
-    /// Saves the caches that are due after this result of the scripts. All errors are warnings.
-    pub(crate) async fn archive_caches(&mut self, succeeded: bool) {
+    /// Saves the caches that are due after this result of the scripts.
+    ///
+    /// # Errors
+    ///
+    /// When the environment cannot run its script for it; all others are warnings.
+    pub(crate) async fn archive_caches(&mut self, succeeded: bool) -> Result<(), BuildError> {
+        if self.needs_helper() && self.build.options.keeps_caches() {
+            return self.archive_caches_by_helper(succeeded).await;
+        }
+        self.archive_caches_here(succeeded).await;
+        Ok(())
+    }
+
+    async fn archive_caches_here(&mut self, succeeded: bool) {
         let Some((store, project)) = self.cache_store() else {
             return;
         };

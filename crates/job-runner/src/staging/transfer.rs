@@ -16,11 +16,7 @@ pub(crate) fn redirect_to_staging(
     build: &mut Build<'_>,
     environment: PreparedEnvironment,
 ) -> Result<PreparedEnvironment, BuildError> {
-    let Workspace::Remote {
-        dirs,
-        transfer: Some(transfer),
-    } = &environment.workspace
-    else {
+    let Workspace::Remote { dirs, transfer } = &environment.workspace else {
         return Ok(environment);
     };
     if let Sources::InPlace(tree) = &build.options.sources {
@@ -29,6 +25,9 @@ pub(crate) fn redirect_to_staging(
             tree.display()
         )));
     }
+    let Some(transfer) = transfer else {
+        return Ok(environment);
+    };
     let parent = build.context.config.host_builds_dir.as_ref();
     let parent = parent.map_or_else(std::env::temp_dir, PathBuf::from);
     let supervisor = build.processes.supervisor();

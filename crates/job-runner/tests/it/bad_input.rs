@@ -4,7 +4,7 @@ use crate::support::{Bench, Repository, files_below, snapshot_of};
 use executor_core::job::Job;
 use executor_core::{FailureReason, JobOutcome, JobVariable, ShellDialect};
 use executor_testkit::JobBuilder;
-use job_runner::{BuildRunnerOptions, Sources};
+use job_runner::{BuildRunnerOptions, Sources, Worktree};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -356,16 +356,16 @@ async fn full_disk_for_artifacts() {
 }
 
 #[tokio::test]
-async fn snapshot_for_a_remote_executor() {
+async fn worktree_for_a_remote_executor() {
     let provider = executor_testkit::ScriptedProvider::new();
     let root = tempfile::tempdir().expect("a directory");
     let options = BuildRunnerOptions {
-        sources: snapshot_of(root.path(), root.path()),
+        sources: Sources::Worktree(Arc::new(Worktree::new(root.path()))),
         ..BuildRunnerOptions::default()
     };
     let bench = Bench::scripted(&provider, options);
     let outcome = bench.run(plain().build()).await;
-    let said = "the files of the working tree need an executor";
+    let said = "a worktree needs an environment whose files this host can reach";
     expect(
         &bench,
         &outcome,

@@ -6,6 +6,8 @@ mod cache;
 mod cancel;
 mod early;
 mod git;
+mod helper;
+mod helper_command;
 mod inputs;
 mod mounted;
 mod remote;

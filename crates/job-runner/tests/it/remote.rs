@@ -20,12 +20,15 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 
-/// A provider of executors on this host that offer their files only as streams.
+/// A provider of executors on this host that offer their files only as streams, or not at all.
 #[derive(Debug)]
-struct Elsewhere(Arc<dyn ExecutorProvider>);
+pub(crate) struct Elsewhere(
+    pub(crate) Arc<dyn ExecutorProvider>,
+    pub(crate) Option<Arc<dyn FileTransfer>>,
+);
 
 #[derive(Debug)]
-struct ElsewhereExecutor(Box<dyn Executor>);
+struct ElsewhereExecutor(Box<dyn Executor>, Option<Arc<dyn FileTransfer>>);
 
 /// Transfers files from and to a directory with tar.
 #[derive(Debug)]
@@ -95,7 +98,10 @@ impl ExecutorProvider for Elsewhere {
         self.0.can_create()
     }
     fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
-        Ok(Box::new(ElsewhereExecutor(self.0.create(data)?)))
+        Ok(Box::new(ElsewhereExecutor(
+            self.0.create(data)?,
+            self.1.clone(),
+        )))
     }
     async fn acquire(
         &self,
@@ -139,7 +145,7 @@ impl Executor for ElsewhereExecutor {
         Ok(PreparedEnvironment {
             workspace: Workspace::Remote {
                 dirs,
-                transfer: Some(Arc::new(Tar)),
+                transfer: self.1.clone(),
             },
             ..environment
         })
@@ -170,7 +176,7 @@ impl Executor for ElsewhereExecutor {
         Abilities {
             steps: self.0.abilities().steps,
             terminal: self.0.abilities().terminal,
-            file_transfer: Some(Arc::new(Tar)),
+            file_transfer: self.1.clone(),
             port_proxy: self.0.abilities().port_proxy,
             suspend: self.0.abilities().suspend,
             resumable: self.0.abilities().resumable,
@@ -197,7 +203,7 @@ fn bench(repository: &Repository) -> (TempDir, StoredArtifacts, Bench) {
     std::fs::create_dir(&staging).expect("made");
     bench.config.builds_dir = Some(path_text(&root.path().join("builds")));
     bench.config.host_builds_dir = Some(path_text(&staging));
-    bench.provider = Arc::new(Elsewhere(Arc::clone(&bench.provider)));
+    bench.provider = Arc::new(Elsewhere(Arc::clone(&bench.provider), Some(Arc::new(Tar))));
     (root, store, bench)
 }
 

@@ -63,6 +63,9 @@ impl Survey {
                             // the runner, the transport, the daemon and the container, and look for leftovers.
                             "executor_docker::",
                             "job_runner::staging::send",
+                            // No executor of the binary leaves a job's files to scripts alone.
+                            "job_runner::exchange::",
+                            "job_runner::helper::",
                             // Only jobs in containers are resumed, and receive their sources early.
                             "job_runner::early::",
                             "workstation::supervision::remove_left",
