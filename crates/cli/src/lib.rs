@@ -15,6 +15,7 @@ mod command;
 mod completion;
 mod executors;
 mod failure;
+mod helper;
 mod other_words;
 mod parsed_args;
 mod runtime;
@@ -39,6 +40,9 @@ use tracing_subscriber::registry::LookupSpan;
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     workstation::survive_file_size_limit();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    if let Some(code) = helper::run(&arguments) {
+        return code;
+    }
     if completion::complete(&arguments) {
         return exit_code(Exit::Success);
     }

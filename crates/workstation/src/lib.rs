@@ -81,7 +81,7 @@ pub use git::RepositoryError;
 pub use job_runner::{
     ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches, MayChange,
     RemovedCache, SnapshotError, SnapshotMethod, StoredArtifact, StoredArtifacts, Terminals, Visit,
-    VisitPoint, Visitor, WatchChanges,
+    VisitPoint, Visitor, WatchChanges, helper,
 };
 #[doc(no_inline)]
 pub use process::{

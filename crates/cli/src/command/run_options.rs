@@ -56,6 +56,7 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
         watch_changes: watch_changes(args, project)?,
         reuse: reuse_options(args, project)?,
         ignore_other_projects: args.ignore_other_projects,
+        helper_program: std::env::current_exe().ok(),
         notices: Notices::new(|line| error_line(&strip_controls(line))),
         ..RunOptions::default()
     })

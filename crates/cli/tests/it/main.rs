@@ -33,6 +33,7 @@ mod gitlab;
 mod gitlab_variables;
 mod guide;
 mod help;
+mod helper;
 mod history;
 mod hook;
 mod host_images;

@@ -10,6 +10,7 @@ use job_runner::{Terminals, Visitor, WatchChanges};
 use pipeline::Selection;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,9 @@ pub struct RunOptions {
     /// Whether jobs run without artifacts that they need of other projects, and without the pipelines of projects
     /// that the user's settings do not name. A notice reports each.
     pub ignore_other_projects: bool,
+    /// A program that acts as the helper command when it is started as `gitlab-runner`, for executors whose files this
+    /// program cannot reach. Default: none.
+    pub helper_program: Option<PathBuf>,
     /// Whether to warn about tracked files that a job changes without declaring them.
     pub watch_changes: Option<WatchChanges>,
 }

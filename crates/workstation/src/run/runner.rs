@@ -8,8 +8,8 @@ use crate::run::children::PipelineTreeArtifacts;
 use crate::run::environments::EnvironmentRunner;
 use executor_core::JobRunner;
 use job_runner::{
-    ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, JobNote, JobNotes, Sources,
-    StoredArtifacts,
+    ArtifactStore, BuildRunner, BuildRunnerOptions, CacheStore, HelperOptions, JobNote, JobNotes,
+    Sources, StoredArtifacts,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -53,6 +53,10 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
             sources: parts.sources.clone(),
             artifacts: Some(Arc::clone(&artifacts)),
             caches: parts.caches.clone(),
+            helper: HelperOptions {
+                program: options.helper_program.clone(),
+                ..HelperOptions::default()
+            },
             spool_dir: Some(logs.clone()),
             // Nothing here folds sections, so their markers would only be noise in the log.
             sections: false,

@@ -120,6 +120,7 @@ fn options(
             runs_needs: args.needs,
         }),
         visitor: Some(Arc::clone(visitor) as _),
+        helper_program: std::env::current_exe().ok(),
         ..RunOptions::default()
     }
 }
