@@ -209,7 +209,7 @@ fn agent(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBu
         let named = path::absolute(&named);
         return named.context("find the agent that is named").map(Some);
     }
-    if !wants_engine(args) {
+    if !wants_engine(args) && chosen(args) != Some("executor-ssh") {
         return Ok(None);
     }
     agent::build(workspace).map(Some)

@@ -11,8 +11,6 @@ use clap_complete::env::Shells;
 use console::shell_quoted;
 use executor_core::ProviderRegistry;
 use executor_core::job::When;
-use executor_docker::DockerOptions;
-use executor_shell::ShellConfig;
 use pipeline::{ResolvedJob, ResolvedPipeline};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -128,8 +126,7 @@ fn of_project(
 /// Returns the completion of an executor.
 pub(crate) fn executors() -> ArgValueCompleter {
     ArgValueCompleter::new(|word: &OsStr| {
-        let (shell, docker) = (ShellConfig::default(), DockerOptions::new());
-        let registry = crate::executors::registry(shell, docker, None).ok();
+        let registry = crate::executors::unconfigured().ok();
         let names = registry.iter().flat_map(ProviderRegistry::names);
         candidates("", &word.to_string_lossy(), names.map(ToOwned::to_owned))
     })

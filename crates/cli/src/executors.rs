@@ -3,6 +3,7 @@
 use executor_core::{ExecutorProvider, ProviderRegistry, RegisterError};
 use executor_docker::DockerOptions;
 use executor_shell::ShellConfig;
+use executor_ssh::{SshConfig, SshOptions};
 use std::sync::Arc;
 use workstation::ByImage;
 
@@ -19,6 +20,7 @@ pub(crate) const AUTO: &str = "auto";
 pub(crate) fn registry(
     shell: ShellConfig,
     docker: DockerOptions,
+    ssh: SshOptions,
     no_engine: Option<&str>,
 ) -> Result<ProviderRegistry, RegisterError> {
     let mut registry = ProviderRegistry::new();
@@ -26,10 +28,21 @@ pub(crate) fn registry(
     let docker: Arc<dyn ExecutorProvider> = Arc::new(executor_docker::provider(docker));
     registry.register(executor_shell::NAME, Arc::clone(&shell))?;
     registry.register(executor_docker::NAME, Arc::clone(&docker))?;
+    registry.register(executor_ssh::NAME, Arc::new(executor_ssh::provider(ssh)))?;
     let auto = match no_engine {
         Some(reason) => ByImage::without_containers(shell, reason),
         None => ByImage::new(docker, shell),
     };
     registry.register(AUTO, Arc::new(auto))?;
     Ok(registry)
+}
+
+/// Returns the registry without any settings, for the names in it.
+///
+/// # Errors
+///
+/// As [`registry`].
+pub(crate) fn unconfigured() -> Result<ProviderRegistry, RegisterError> {
+    let ssh = SshOptions::from_environment(SshConfig::default(), |_| None);
+    registry(ShellConfig::default(), DockerOptions::new(), ssh, None)
 }

@@ -54,6 +54,7 @@
 //! - `remote`: requests over HTTP: includes of addresses and templates, GitLab's API. Without it, included projects
 //!   are fetched by git.
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
+//! - `ssh`: the module `ssh`, the executor that runs jobs on other hosts.
 //! - `watch`: `workstation::TreeWatch`, which watches a working tree for changes.
 
 #[doc(inline)]
@@ -67,6 +68,9 @@ pub use executor_layers as layers;
 #[cfg(feature = "shell")]
 #[doc(inline)]
 pub use executor_shell as shell;
+#[cfg(feature = "ssh")]
+#[doc(inline)]
+pub use executor_ssh as ssh;
 #[cfg(feature = "local")]
 #[doc(inline)]
 pub use {pipeline, scheduler, workstation};

@@ -163,6 +163,11 @@ const TABLE: &[Row] = &[
         ],
         tests_import: &["content-store", "job-runner"],
     },
+    Row {
+        name: "executor-ssh",
+        imports: &["executor-core", "process", "shells", "steps"],
+        tests_import: &[],
+    },
     // Functions from outside the environment: implements a port of the step-runner.
     Row {
         name: "step-library",
@@ -233,6 +238,7 @@ const TABLE: &[Row] = &[
             "executor-docker",
             "executor-layers",
             "executor-shell",
+            "executor-ssh",
             "pipeline",
             "scheduler",
             "workstation",
@@ -303,6 +309,7 @@ const BELOW_ASSEMBLY: &[&str] = &[
     "executor-docker",
     "executor-layers",
     "executor-shell",
+    "executor-ssh",
     "fail-point",
     "includes",
     "pipeline",

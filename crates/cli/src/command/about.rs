@@ -7,8 +7,6 @@ use crate::failure::{Exit, Failure};
 use anyhow::Context;
 use clap::CommandFactory;
 use executor_core::{FeaturesInfo, ShellDialect, chain};
-use executor_docker::DockerOptions;
-use executor_shell::ShellConfig;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
@@ -41,8 +39,7 @@ impl Described<'_> {
 
 /// Lists the executors of this build.
 pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
-    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new(), None)
-        .map_err(Failure::environment)?;
+    let registry = crate::executors::unconfigured().map_err(Failure::environment)?;
     let mut all = Vec::new();
     for (name, provider) in registry.iter() {
         let mut features = FeaturesInfo::default();

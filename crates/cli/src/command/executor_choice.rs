@@ -5,6 +5,7 @@ use super::engine_garbage::{self, Sweeper};
 use super::engine_owners::{Owner, Owners};
 use super::image_checks::refuse_bad_images;
 use super::prompt::{can_ask, one_of};
+use super::ssh_config::ssh_config;
 use crate::args::DockerArgs;
 use crate::executors::AUTO;
 use crate::failure::Failure;
@@ -18,6 +19,7 @@ use executor_docker::engine::Engine;
 use executor_docker::garbage::{ObjectOwner, SweepReport, sweep};
 use executor_docker::{DockerError, DockerOptions};
 use executor_shell::ShellConfig;
+use executor_ssh::{SshConfig, SshOptions};
 use includes::FetchPolicy;
 use pipeline::{Plan, PlannedJob};
 use std::path::Path;
@@ -102,7 +104,10 @@ impl ExecutorChoice<'_> {
         if executor == AUTO && !may_have_images(run.plan()) {
             executor = executor_shell::NAME;
         }
-        if executor != executor_shell::NAME {
+        let mut ssh = SshConfig::default();
+        if executor == executor_ssh::NAME {
+            ssh = ssh_config(&self.settings()?)?;
+        } else if executor != executor_shell::NAME {
             let settings = self.settings()?;
             let config = config(&settings, self.docker)?;
             let budget = engine_garbage::budget(&settings)?;
@@ -142,7 +147,8 @@ impl ExecutorChoice<'_> {
             }
             options = options.with_config(config);
         }
-        let registry = crate::executors::registry(shell, options, no_engine.as_deref());
+        let ssh = SshOptions::from_environment(ssh, |name| std::env::var(name).ok());
+        let registry = crate::executors::registry(shell, options, ssh, no_engine.as_deref());
         let registry = registry.map_err(Failure::environment)?;
         let executor = RunExecutor::registered(&registry, executor)
             .ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
@@ -190,6 +196,9 @@ impl ExecutorChoice<'_> {
     pub(super) fn container_setup(self) -> Result<String, Failure> {
         if self.executor == executor_shell::NAME {
             return Ok(String::new());
+        }
+        if self.executor == executor_ssh::NAME {
+            return Ok(format!("{:?}", ssh_config(&self.settings()?)?));
         }
         Ok(format!("{:?}", self.config()?))
     }
@@ -332,8 +341,7 @@ fn tell(swept: Result<SweepReport, DockerError>) -> bool {
 
 /// Refuses an unknown executor before anything else is checked.
 pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
-    let registry = crate::executors::registry(ShellConfig::default(), DockerOptions::new(), None)
-        .map_err(Failure::environment)?;
+    let registry = crate::executors::unconfigured().map_err(Failure::environment)?;
     if registry.get(name).is_some() {
         return Ok(());
     }

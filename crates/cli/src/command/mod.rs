@@ -44,6 +44,7 @@ mod run_view;
 mod shell;
 mod shell_on_failure;
 mod show;
+mod ssh_config;
 mod stdout;
 mod steps;
 mod times;

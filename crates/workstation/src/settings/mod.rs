@@ -36,6 +36,7 @@ mod section;
 mod settings;
 mod settings_file;
 mod size;
+mod ssh_table;
 mod table;
 mod template;
 #[cfg(test)]

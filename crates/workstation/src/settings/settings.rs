@@ -99,9 +99,25 @@ impl Settings {
 
     /// Returns the values in force of one section, with their keys.
     pub fn section(&self, name: &str) -> Vec<(&'static str, &SettingValue)> {
+        self.section_of(name, None)
+    }
+
+    /// Returns the values in force of one of several sections with the same name; see [`members`](Self::members).
+    pub fn section_of(&self, name: &str, of: Option<&str>) -> Vec<(&'static str, &SettingValue)> {
         let said = self.effective().into_iter();
-        let said = said.filter(|said| said.section.name == name && said.of.is_none());
+        let said = said.filter(|said| said.section.name == name && said.of.as_deref() == of);
         said.map(|said| (said.key.name, &said.value)).collect()
+    }
+
+    /// Returns the names or numbers of all sections with this name, in the order of the file.
+    pub fn members(&self, name: &str) -> Vec<&str> {
+        let mut members: Vec<&str> = Vec::new();
+        for said in self.said.iter().filter(|said| said.section.name == name) {
+            if let Some(of) = said.of.as_deref().filter(|of| !members.contains(of)) {
+                members.push(of);
+            }
+        }
+        members
     }
 
     /// Returns the values in force for options, strongest first. It omits settings that yield to a given option or to

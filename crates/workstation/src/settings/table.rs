@@ -2,12 +2,13 @@ use super::SettingKey as Key;
 use super::SettingKind::{
     Count, Duration, Flag, Globs, Path, Secret, Size, Text, Texts, Word, Words,
 };
+use super::ssh_table::{SSH, SSH_HOSTS};
 use super::{SectionShape, SettingSection};
 
 const PULL_POLICIES: &[&str] = &["always", "if-not-present", "never"];
 const TRUST: &str = "it decides which servers are trusted, and with which credentials";
 const MACHINE: &str = "it concerns this machine and all projects on it";
-const RUNNER: &str = "the person who runs jobs decides where they run, not the project";
+pub(super) const RUNNER: &str = "the person who runs jobs decides where they run, not the project";
 
 /// All settings, in display order.
 pub static SECTIONS: &[SettingSection] = &[
@@ -18,6 +19,8 @@ pub static SECTIONS: &[SettingSection] = &[
     INCLUDE,
     CACHE,
     DOCKER,
+    SSH,
+    SSH_HOSTS,
     HOST,
     PROJECTS,
     RESOURCE_GROUPS,

@@ -1,0 +1,334 @@
+//! Connecting, checking the host's key, and logging in. It blocks, with a deadline.
+
+use super::channel::Channel;
+use super::tunnel;
+use crate::config::SshOptions;
+use crate::error::SshError;
+use crate::known_hosts::KnownKeys;
+use crate::target::Target;
+use parking_lot::Mutex;
+use rustix::net::sockopt;
+use ssh2::{ErrorCode, MethodType, Session};
+use std::fs;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+
+/// The file with the keys that hold for all users of this host.
+const SYSTEM_KNOWN_HOSTS: &str = "/etc/ssh/ssh_known_hosts";
+
+/// Codes of libssh2.
+const TIMEOUT: i32 = -9;
+const AUTHENTICATION_FAILED: [i32; 2] = [-18, -19];
+const METHOD_NOT_SUPPORTED: i32 = -33;
+
+/// One attempt to log in.
+#[derive(Debug)]
+pub(super) struct Login {
+    target: Target,
+    options: SshOptions,
+    deadline: Instant,
+    socket: Socket,
+    runtime: Handle,
+}
+
+/// The socket of an attempt, as soon as there is one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Socket(Arc<Mutex<SocketState>>);
+
+#[derive(Debug, Default)]
+struct SocketState {
+    fd: Option<OwnedFd>,
+    is_closed: bool,
+}
+
+impl Socket {
+    /// Ends all waiting for the socket.
+    pub(super) fn close(&self) {
+        let mut state = self.0.lock();
+        state.is_closed = true;
+        if let Some(fd) = &state.fd {
+            let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Both);
+        }
+    }
+
+    fn set(&self, fd: OwnedFd) -> io::Result<()> {
+        let mut state = self.0.lock();
+        if state.is_closed {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        state.fd = Some(fd);
+        Ok(())
+    }
+}
+
+impl Login {
+    pub(super) fn new(target: Target, options: SshOptions, deadline: Instant) -> Self {
+        Self {
+            target,
+            options,
+            deadline,
+            socket: Socket::default(),
+            runtime: Handle::current(),
+        }
+    }
+
+    /// Returns the socket, to end the attempt.
+    pub(super) fn socket(&self) -> Socket {
+        self.socket.clone()
+    }
+
+    /// Logs in, through the channel of another host if there is one. Returns the session, which does not block any more.
+    pub(super) fn log_in(&self, tunnel: Option<Channel>) -> Result<(Session, OwnedFd), SshError> {
+        let home = self.options.home.as_deref();
+        let own = self.options.config.known_hosts_file.as_deref();
+        let own = own.map(|path| crate::client_config::expand(&path.to_string_lossy(), home));
+        let own = own.or_else(|| home.map(|home| home.join(".ssh/known_hosts")));
+        let files: Vec<PathBuf> = own.into_iter().chain([SYSTEM_KNOWN_HOSTS.into()]).collect();
+        let keys = KnownKeys::read(&files, &self.target.host, self.target.port)?;
+
+        let mut session = Session::new().map_err(|error| self.failed(error, "starting"))?;
+        let connected = match tunnel {
+            Some(channel) => self.join(channel, &mut session),
+            None => self.connect(&mut session),
+        };
+        let socket = connected.map_err(|source| self.unreachable(source))?;
+        prefer(&session, &keys.kinds()).map_err(|error| self.failed(error, "starting"))?;
+        self.limit(&session);
+        let shaken = session.handshake();
+        shaken.map_err(|error| self.failed(error, "exchanging keys"))?;
+        let (key, _) = session
+            .host_key()
+            .ok_or_else(|| self.unreachable(io::Error::other("the host sent no key")))?;
+        keys.check(key, self.options.config.accept_new_host_keys)?;
+        self.authenticate(&session)?;
+        session.set_timeout(0);
+        session.set_blocking(false);
+        Ok((session, socket))
+    }
+
+    fn connect(&self, session: &mut Session) -> io::Result<OwnedFd> {
+        let Target { host, port, .. } = &self.target;
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in (host.as_str(), *port).to_socket_addrs()? {
+            let left = self.left();
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    sockopt::set_socket_keepalive(&stream, true)?;
+                    // A peer that is gone without a word is noticed by what the keepalive sends.
+                    let patience = self
+                        .options
+                        .config
+                        .keepalive_seconds()
+                        .saturating_mul(2_000);
+                    sockopt::set_tcp_user_timeout(&stream, patience)?;
+                    return self.adopt(stream, session);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn join(&self, channel: Channel, session: &mut Session) -> io::Result<OwnedFd> {
+        self.adopt(tunnel::socket_of(channel, &self.runtime)?, session)
+    }
+
+    fn adopt<S>(&self, stream: S, session: &mut Session) -> io::Result<OwnedFd>
+    where
+        S: AsFd + std::os::fd::AsRawFd + 'static,
+    {
+        let own = stream.as_fd().try_clone_to_owned()?;
+        self.socket.set(own.try_clone()?)?;
+        session.set_tcp_stream(stream);
+        Ok(own)
+    }
+
+    fn authenticate(&self, session: &Session) -> Result<(), SshError> {
+        self.limit(session);
+        let user = &self.target.user;
+        let offered = match session.auth_methods(user) {
+            Ok(methods) => methods.to_owned(),
+            // Some hosts let anybody in.
+            Err(_) if session.authenticated() => return Ok(()),
+            Err(error) => return Err(self.failed(error, "logging in")),
+        };
+        let has = |method: &str| offered.split(',').any(|it| it == method);
+        let mut tried = Vec::new();
+        if has("publickey") {
+            let mut keys = self.target.identities.clone();
+            match &self.target.identity {
+                Some(named) => keys = vec![named.clone()],
+                None => self.ask_agent(session, &mut tried)?,
+            }
+            for key in keys {
+                if session.authenticated() {
+                    return Ok(());
+                }
+                self.try_key(session, &key, &mut tried)?;
+            }
+        }
+        if !session.authenticated()
+            && let Some(password) = &self.target.password
+        {
+            if has("password") {
+                self.limit(session);
+                match session.userauth_password(user, password) {
+                    Ok(()) => {}
+                    Err(error) if is_refusal(&error) => {
+                        tried.push("the password was refused".to_owned());
+                    }
+                    Err(error) => return Err(self.failed(error, "logging in")),
+                }
+            } else {
+                tried.push("the host takes no password".to_owned());
+            }
+        }
+        if session.authenticated() {
+            return Ok(());
+        }
+        if tried.is_empty() {
+            tried.push("there is no key and no password to try".to_owned());
+        }
+        Err(SshError::Login {
+            host: self.target.address(),
+            user: user.clone(),
+            tried: format!("{} (the host takes {offered})", tried.join("; ")),
+        })
+    }
+
+    /// Offers the keys of the user's SSH agent.
+    fn ask_agent(&self, session: &Session, tried: &mut Vec<String>) -> Result<(), SshError> {
+        let Some(socket) = &self.options.auth_socket else {
+            return Ok(());
+        };
+        let connected = session.agent().and_then(|mut agent| {
+            agent.set_identity_path(socket)?;
+            agent.connect()?;
+            agent.list_identities()?;
+            let keys = agent.identities()?;
+            Ok((agent, keys))
+        });
+        let (agent, keys) = match connected {
+            Ok(connected) => connected,
+            Err(error) => {
+                tried.push(format!("the SSH agent does not answer: {error}"));
+                return Ok(());
+            }
+        };
+        for key in &keys {
+            self.limit(session);
+            match agent.userauth(&self.target.user, key) {
+                Ok(()) => return Ok(()),
+                Err(error) if is_refusal(&error) => {
+                    tried.push(format!(
+                        "key {} of the SSH agent was refused",
+                        key.comment()
+                    ));
+                }
+                Err(error) => return Err(self.failed(error, "logging in")),
+            }
+        }
+        Ok(())
+    }
+
+    fn try_key(
+        &self,
+        session: &Session,
+        path: &Path,
+        tried: &mut Vec<String>,
+    ) -> Result<(), SshError> {
+        let is_named = self.target.identity.is_some();
+        let key = match fs::read_to_string(path) {
+            Ok(key) => key,
+            Err(error) if !is_named && error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(SshError::Read { path, source });
+            }
+        };
+        self.limit(session);
+        let shown = path.display();
+        match session.userauth_pubkey_memory(&self.target.user, None, &key, None) {
+            Ok(()) => Ok(()),
+            Err(error) if is_refusal(&error) => {
+                tried.push(format!("key {shown} was refused"));
+                Ok(())
+            }
+            Err(error) if is_key_error(&error) => {
+                tried.push(format!(
+                    "key {shown} cannot be used: it has a passphrase (add it to the SSH agent) or a format that is not supported"
+                ));
+                Ok(())
+            }
+            Err(error) => Err(self.failed(error, "logging in")),
+        }
+    }
+
+    /// Lets the next call of the session end before the deadline.
+    fn limit(&self, session: &Session) {
+        let left = u32::try_from(self.left().as_millis()).unwrap_or(u32::MAX);
+        session.set_timeout(left);
+    }
+
+    /// Returns the time until the deadline, which is never zero: that would be no limit.
+    fn left(&self) -> Duration {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        left.max(Duration::from_millis(1))
+    }
+
+    fn failed(&self, error: ssh2::Error, doing: &'static str) -> SshError {
+        match error.code() {
+            ErrorCode::Session(TIMEOUT) => SshError::Silent {
+                host: self.target.address(),
+                doing,
+                within: self.options.config.connect_within(),
+            },
+            _ => self.unreachable(error),
+        }
+    }
+
+    fn unreachable(&self, source: impl Into<executor_core::BoxError>) -> SshError {
+        SshError::Unreachable {
+            host: self.target.address(),
+            source: source.into(),
+        }
+    }
+}
+
+/// Prefers keys of known types: with a key of another type the host would look changed.
+fn prefer(session: &Session, kinds: &[String]) -> Result<(), ssh2::Error> {
+    let supported = session.supported_algs(MethodType::HostKey)?;
+    let is_known = |method: &str| {
+        let kind = if method.starts_with("rsa-sha2-") {
+            "ssh-rsa"
+        } else {
+            method
+        };
+        kinds.iter().any(|it| it == kind)
+    };
+    let (known, others): (Vec<_>, Vec<_>) = supported.into_iter().partition(|it| is_known(it));
+    if known.is_empty() {
+        return Ok(());
+    }
+    session.method_pref(MethodType::HostKey, &[known, others].concat().join(","))
+}
+
+fn is_refusal(error: &ssh2::Error) -> bool {
+    matches!(error.code(), ErrorCode::Session(code) if AUTHENTICATION_FAILED.contains(&code))
+}
+
+/// Returns whether a key could not be read or used by libssh2.
+fn is_key_error(error: &ssh2::Error) -> bool {
+    const FILE: i32 = -16;
+    const KEYFILE: i32 = -48;
+    matches!(
+        error.code(),
+        ErrorCode::Session(FILE | KEYFILE | METHOD_NOT_SUPPORTED)
+    )
+}

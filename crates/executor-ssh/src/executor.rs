@@ -1,0 +1,337 @@
+//! The executor: one job on one host.
+
+use crate::agent::{self, RunningAgent};
+use crate::config::{EngineChoice, NAME, SshOptions};
+use crate::error::SshError;
+use crate::files::TarTransfer;
+use crate::host::{self, Host};
+use crate::hosts::{Endpoint, Hosts, Place};
+use crate::link::Link;
+use crate::shell_stage::new_id;
+use crate::stage::{Stage, StageRunner, Timing};
+use crate::terminal::SshTerminal;
+use executor_core::ability::{Abilities, FileTransfer, Terminal};
+use executor_core::{
+    AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, Cancellation, Executor,
+    ExecutorData, ExecutorStage, JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment,
+    ShellDialect, ShellInfo, StageCell, StageCommand, StageResult, Workspace,
+};
+use shells::quote_sh;
+use std::sync::Arc;
+use steps::agent::Agent;
+use steps::{ClientOptions, StepsClient};
+
+/// The directory for builds below the job's own directory, unless the runner's settings name one.
+const BUILDS: &str = "builds";
+/// The same for caches.
+const CACHE: &str = "cache";
+
+/// Runs the stages of one job on another host.
+///
+/// Created by the provider that [`provider`](crate::provider()) returns. `prepare` logs in and starts the agent there;
+/// `cleanup` ends it and removes the job's directory.
+#[derive(Debug)]
+pub struct SshExecutor {
+    base: AbstractExecutor,
+    hosts: Arc<Hosts>,
+    options: Arc<SshOptions>,
+    place: Option<Place>,
+    endpoint: Option<Endpoint>,
+    /// The directory on the host that the cleanup removes.
+    created: Option<(Arc<Link>, String)>,
+    prepared: Option<Prepared>,
+}
+
+#[derive(Debug)]
+struct Prepared {
+    link: Arc<Link>,
+    host: Host,
+    dirs: BuildDirs,
+    shell: String,
+    runner: StageRunner,
+    transfer: Arc<dyn FileTransfer>,
+    terminal: Arc<SshTerminal>,
+}
+
+impl SshExecutor {
+    pub(crate) fn new(hosts: Arc<Hosts>, options: Arc<SshOptions>, data: &ExecutorData) -> Self {
+        let base = AbstractExecutor::new(AbstractExecutorOptions {
+            default_builds_dir: BUILDS.to_owned(),
+            default_cache_dir: CACHE.to_owned(),
+            shared_builds_dir: true,
+            shell: ShellInfo::new(ShellDialect::Bash),
+            show_hostname: true,
+        });
+        Self {
+            base,
+            hosts,
+            options,
+            place: data.get::<Place>().copied(),
+            endpoint: data.get::<Endpoint>().cloned(),
+            created: None,
+            prepared: None,
+        }
+    }
+
+    /// Logs in, and creates the job's directory.
+    async fn reach(
+        &mut self,
+        digest: &str,
+        cancellation: &Cancellation,
+    ) -> Result<(Arc<Link>, Host), BuildError> {
+        let target = self.hosts.target(self.place, self.endpoint.as_ref())?;
+        let trace = self.base.trace()?;
+        for note in &target.notes {
+            trace.warning_line(note);
+        }
+        let link = Arc::new(Link::new(target, Arc::clone(&self.options)));
+        let connected = link.connection(cancellation).await;
+        let stopped = matches!(connected, Err(SshError::Canceled(_)));
+        if let (Some(place), false) = (self.place, stopped) {
+            self.hosts.note(place, connected.is_ok());
+        }
+        connected?;
+        let id = new_id();
+        self.created = Some((Arc::clone(&link), id.clone()));
+        let host = Host::prepare(&link, &id, digest, cancellation).await?;
+        Ok((link, host))
+    }
+
+    /// Starts the agent, or says in the log why the job runs without it.
+    async fn start_agent(
+        &self,
+        link: &Arc<Link>,
+        host: &Host,
+        found: Result<Agent, String>,
+        cancellation: &Cancellation,
+    ) -> Result<Option<StepsClient>, BuildError> {
+        let choice = self.options.config.engine;
+        let started = match found {
+            _ if choice == EngineChoice::Shell => return Ok(None),
+            Ok(agent) if agent.runs_on(&host.system, &host.machine) => {
+                start(link, host, &agent, cancellation).await
+            }
+            Ok(_) => Err(SshError::config(format!(
+                "it does not run on {}/{}",
+                host.system, host.machine
+            ))),
+            Err(why) => Err(SshError::config(why)),
+        };
+        let why = match started {
+            Ok(client) => return Ok(Some(client)),
+            Err(SshError::Canceled(cause)) => return Err(cause.into()),
+            Err(error @ SshError::Broken { .. }) => return Err(error.into()),
+            Err(error) => executor_core::chain(&error),
+        };
+        if choice == EngineChoice::Agent {
+            return Err(BuildError::config(format!(
+                "engine = \"agent\" is not possible: {why}"
+            )));
+        }
+        let warning = format!("the job runs without the agent, which could not be started: {why}");
+        self.base.trace()?.warning_line(&warning);
+        Ok(None)
+    }
+
+    /// Returns the job's directories on the host, as absolute paths.
+    fn dirs(&self, host: &Host) -> Result<BuildDirs, BuildError> {
+        let config = &self.base.options()?.config;
+        let dirs = self.base.dirs()?;
+        let absolute = |path: &str, is_default: bool| match path {
+            path if path.starts_with('/') => path.to_owned(),
+            path if is_default => format!("{}/{path}", host.job_dir),
+            path => format!("{}/{path}", host.home),
+        };
+        let has_default_builds = config.builds_dir.is_none();
+        Ok(BuildDirs {
+            builds_dir: absolute(&dirs.builds_dir, has_default_builds),
+            cache_dir: absolute(&dirs.cache_dir, config.cache_dir.is_none()),
+            project_dir: absolute(&dirs.project_dir, has_default_builds),
+            temp_dir: absolute(&dirs.temp_dir, has_default_builds),
+            shared: dirs.shared,
+        })
+    }
+}
+
+/// Uploads and starts the agent, and waits until it answers.
+async fn start(
+    link: &Arc<Link>,
+    host: &Host,
+    agent: &Agent,
+    cancellation: &Cancellation,
+) -> Result<StepsClient, SshError> {
+    let program = agent::upload(link, host, agent, cancellation).await?;
+    let running: RunningAgent =
+        agent::start(Arc::clone(link), host, &program, cancellation).await?;
+    let client = StepsClient::new(Arc::new(running), ClientOptions::default());
+    match client.hello(cancellation).await {
+        Ok(_) => Ok(client),
+        Err(steps::StepsError::Canceled(cause)) => Err(SshError::Canceled(cause)),
+        Err(error) => {
+            let printed = agent::log(link, host).await;
+            Err(SshError::config(format!(
+                "{}: {printed}",
+                executor_core::chain(&error)
+            )))
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Executor for SshExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.base.shell()
+    }
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<PreparedEnvironment, BuildError> {
+        cancellation.check()?;
+        self.base.prepare(options)?;
+        // It may have to be read from a file.
+        let found = tokio::task::spawn_blocking(|| {
+            let agent = steps::agent::find().map_err(|error| executor_core::chain(&error))?;
+            agent.digest().map_err(|error| error.to_string())?;
+            Ok(agent)
+        });
+        let found: Result<Agent, String> =
+            found.await.unwrap_or_else(|error| Err(error.to_string()));
+        let digest = found.as_ref().ok().and_then(|agent| agent.digest().ok());
+        let digest = digest.unwrap_or_default().to_owned();
+        let (link, host) = self.reach(&digest, cancellation).await?;
+        let client = self.start_agent(&link, &host, found, cancellation).await?;
+        let dirs = self.dirs(&host)?;
+        make_directories(&link, &dirs, cancellation).await?;
+        let mut shell = self.base.shell().clone();
+        if shell.dialect == ShellDialect::Bash && host.bash.is_none() {
+            shell.dialect = ShellDialect::Sh;
+        }
+        let program = match (&shell.program, shell.dialect) {
+            (Some(program), _) => program.clone(),
+            (None, ShellDialect::Bash) => host.bash.clone().unwrap_or_else(|| "bash".to_owned()),
+            (None, dialect) => dialect.to_string(),
+        };
+        let (runner, transfer): (_, Arc<dyn FileTransfer>) = if let Some(client) = client {
+            let files = client.files();
+            (StageRunner::Agent { client, count: 0 }, files)
+        } else {
+            let link = Arc::clone(&link);
+            (StageRunner::Shell, Arc::new(TarTransfer { link }))
+        };
+        let terminal = SshTerminal::new(Arc::clone(&link), shell.clone(), dirs.clone(), host.id());
+        let mut environment = self
+            .base
+            .remote_environment(&format!("{} ({})", host.name, link.target.alias), None)?;
+        environment.hostname.clone_from(&host.name);
+        environment.shell = shell;
+        environment.workspace = Workspace::Remote {
+            dirs: dirs.clone(),
+            transfer: Some(Arc::clone(&transfer)),
+        };
+        self.prepared = Some(Prepared {
+            link,
+            host,
+            dirs,
+            shell: program,
+            runner,
+            transfer,
+            terminal: Arc::new(terminal),
+        });
+        Ok(environment)
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        self.base.set_current_stage(ExecutorStage::RUN);
+        cancellation.check()?;
+        let options = self.base.options()?;
+        let trace = Arc::clone(&options.trace);
+        let timing = Timing::of(&options.config);
+        let not_prepared = || BuildError::not_prepared(NAME);
+        let prepared = self.prepared.as_mut().ok_or_else(not_prepared)?;
+        prepared.terminal.set_variables(&command.variables);
+        let stage = Stage {
+            command: &command,
+            temp_dir: &prepared.dirs.temp_dir,
+            shell: &prepared.shell,
+            trace: &*trace,
+            timing,
+        };
+        let Prepared {
+            runner, link, host, ..
+        } = prepared;
+        runner.run(link, host, stage, cancellation).await
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.base.finish(outcome);
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.base.cleanup();
+        self.prepared = None;
+        if let Some((link, id)) = &self.created {
+            host::remove(link, id).await?;
+        }
+        self.created = None;
+        Ok(())
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.base.current_stage()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.base.set_current_stage(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.base.stage_cell()
+    }
+
+    fn abilities(&self) -> Abilities {
+        let Some(prepared) = &self.prepared else {
+            return Abilities::none();
+        };
+        Abilities {
+            // A server reads `native_steps_integration` as support for the whole language of steps.
+            steps: None,
+            terminal: Some(Arc::clone(&prepared.terminal) as Arc<dyn Terminal>),
+            file_transfer: Some(Arc::clone(&prepared.transfer)),
+            port_proxy: None,
+            suspend: None,
+            resumable: None,
+        }
+    }
+}
+
+/// Creates the directories that the executor has to create, in one call.
+async fn make_directories(
+    link: &Link,
+    dirs: &BuildDirs,
+    cancellation: &Cancellation,
+) -> Result<(), BuildError> {
+    let parent = dirs
+        .project_dir
+        .rsplit_once('/')
+        .map_or("/", |(parent, _)| parent);
+    let mut script = String::from("mkdir -p --");
+    for directory in [&dirs.builds_dir, &dirs.cache_dir, parent] {
+        let word = quote_sh(directory).map_err(|error| BuildError::config(error.to_string()))?;
+        script.push(' ');
+        script.push_str(&word);
+    }
+    let answer = link.run(&script, host::ANSWER, cancellation).await?;
+    if answer.exit.code == 0 {
+        return Ok(());
+    }
+    let retry = executor_core::Retryability::Permanent;
+    Err(link
+        .host_error("create the directories of the job", &answer, retry)
+        .into())
+}

@@ -1,0 +1,399 @@
+//! A stage without the agent: a shell on the host reads it from standard input.
+//!
+//! The text is one compound command, so that the shell has read all of it before it starts anything. The script runs in a
+//! session of its own. Beside it a watcher reads the rest of the input: a line `TERM` or `KILL` is a signal to send, and
+//! the end of input is `KILL`. So a stop needs no second channel, and the end of this program ends the script.
+
+use crate::connection::{ChannelInput, Event};
+use crate::error::SshError;
+use crate::host::{ANSWER, Host};
+use crate::link::Link;
+use crate::stage::Stage;
+use executor_core::{
+    BuildError, Cancellation, ExitCode, JobTrace, StageResult, StageStatus, TraceStream,
+};
+use rustix::rand::{GetRandomFlags, getrandom};
+use shells::{MarkedLine, SIGNAL_TREE, feed, quote_sh};
+use std::fmt::Write as _;
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// Runs a stage to its end.
+pub(crate) async fn run(
+    link: &Link,
+    host: &Host,
+    stage: Stage<'_>,
+    cancellation: &Cancellation,
+) -> Result<StageResult, BuildError> {
+    let mark = new_id();
+    let text = text(host, &stage, &mark)?;
+    let starting = timeout(ANSWER, link.exec("exec sh", cancellation)).await;
+    let mut channel = starting.unwrap_or_else(|_| {
+        Err(SshError::Silent {
+            host: link.target.address(),
+            doing: "opening a channel",
+            within: ANSWER,
+        })
+    })?;
+    let begun = Instant::now();
+    let mut following = Following {
+        stage: &stage,
+        start: MarkedLine::new(mark.clone()),
+        end: EndLine::new(format!("{mark}-end ")),
+        bytes: [0, 0],
+        stopping: Stopping::default(),
+    };
+    let input = &mut channel.input;
+    let feeding = async {
+        for piece in text.chunks(16 * 1024) {
+            if input.write(piece.to_vec()).await.is_err() {
+                break;
+            }
+        }
+        input
+    };
+    let ended = following
+        .follow(feeding, &mut channel.output, cancellation)
+        .await;
+    let lost = || SshError::Broken {
+        host: link.target.address(),
+        source: Some("a script without the agent cannot be followed after that".into()),
+    };
+    match ended {
+        Ended::Code(_) | Ended::Lost if following.stopping.asked => {
+            Err(BuildError::stopped("ssh", cancellation))
+        }
+        Ended::Code(code) => Ok(StageResult {
+            duration: begun.elapsed(),
+            stdout_bytes: following.bytes[0],
+            stderr_bytes: following.bytes[1],
+            ..StageResult::new(StageStatus::Exited(ExitCode(code)))
+        }),
+        Ended::Lost => Err(lost().into()),
+        Ended::NotKilled => Err(SshError::Silent {
+            host: link.target.address(),
+            doing: "ending the script",
+            within: stage.timing.kill_deadline,
+        }
+        .into()),
+    }
+}
+
+/// Returns 16 random hexadecimal digits.
+pub(crate) fn new_id() -> String {
+    let mut bytes = [0; 8];
+    // The kernel's generator does not fail once it has started; the id of a process is then as good.
+    if getrandom(&mut bytes, GetRandomFlags::empty()).is_err() {
+        bytes = u64::from(std::process::id()).to_ne_bytes();
+    }
+    format!("{:016x}", u64::from_ne_bytes(bytes))
+}
+
+/// Returns what the shell reads.
+fn text(host: &Host, stage: &Stage<'_>, mark: &str) -> Result<Vec<u8>, BuildError> {
+    let invalid = |error: shells::ScriptError| BuildError::config(error.to_string());
+    let script = feed(stage.command, stage.temp_dir, mark)?;
+    let script = String::from_utf8_lossy(&script);
+    let temp_dir = quote_sh(stage.temp_dir).map_err(invalid)?;
+    let shell = quote_sh(stage.shell).map_err(invalid)?;
+    let mut files = String::new();
+    for file in &stage.command.variables.files {
+        let name = quote_sh(&file.key).map_err(invalid)?;
+        let content = printf_format(&file.content);
+        // Writing to a string does not fail.
+        let _ = writeln!(files, "printf '{content}' >{temp_dir}/{name}");
+    }
+    let id = host.id();
+    let text = format!(
+        "{{\n\
+         RUNWRIGHT_SSH_JOB={id}\nexport RUNWRIGHT_SSH_JOB\n\
+         (umask 077; mkdir -p {temp_dir}\n{files}:\n)\n\
+         exec 3<&0\n\
+         session=$(command -v setsid)\n\
+         $session {shell} 3<&- <<'{mark}-script' &\n{script}{mark}-script\n\
+         first=$!\n\
+         send() {{\nset -- \"$1\" \"$first\"\n(\n{SIGNAL_TREE}\n)\n}}\n\
+         (while read -r line <&3; do send \"$line\"; done; send KILL; rm -rf {job}) >/dev/null 2>&1 &\n\
+         watcher=$!\n\
+         exec 3<&-\n\
+         wait \"$first\"\n\
+         code=$?\n\
+         kill -KILL \"$watcher\" 2>/dev/null\n\
+         echo \"{mark}-end $code\"\n\
+         exit\n\
+         }}\n",
+        job = quote_sh(&host.job_dir).map_err(invalid)?,
+    );
+    Ok(text.into_bytes())
+}
+
+/// Returns the format of `printf` that prints these bytes, for single quotes.
+fn printf_format(bytes: &[u8]) -> String {
+    let mut format = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'%' | b'\\' | b'\'' | 0..=8 | 11..=31 | 127.. => {
+                let _ = write!(format, "\\{byte:03o}");
+            }
+            _ => format.push(char::from(*byte)),
+        }
+    }
+    format
+}
+
+/// How the following of a script ended.
+enum Ended {
+    Code(i32),
+    /// The connection broke.
+    Lost,
+    /// The script was killed, and its end was not seen.
+    NotKilled,
+}
+
+/// The progress of a stop.
+#[derive(Debug, Default)]
+struct Stopping {
+    asked: bool,
+    killed: bool,
+    kill_at: Option<Instant>,
+    give_up_at: Option<Instant>,
+    /// The signal to send once the script has started.
+    pending: Option<&'static str>,
+}
+
+struct Following<'s> {
+    stage: &'s Stage<'s>,
+    start: MarkedLine,
+    end: EndLine,
+    bytes: [u64; 2],
+    stopping: Stopping,
+}
+
+impl Following<'_> {
+    async fn follow<'i>(
+        &mut self,
+        feeding: impl Future<Output = &'i mut ChannelInput>,
+        output: &mut crate::connection::ChannelOutput,
+        cancellation: &Cancellation,
+    ) -> Ended {
+        let timing = self.stage.timing;
+        tokio::pin!(feeding);
+        let mut input: Option<&mut ChannelInput> = None;
+        let mut idle_at: Option<Instant> = None;
+        let mut done_at: Option<Instant> = None;
+        loop {
+            let Stopping {
+                kill_at,
+                give_up_at,
+                ..
+            } = self.stopping;
+            let next = [kill_at, give_up_at, idle_at, done_at]
+                .into_iter()
+                .flatten()
+                .min();
+            tokio::select! {
+                // Output that has arrived goes before a deadline that passed meanwhile.
+                biased;
+                _ = cancellation.canceled(), if !self.stopping.asked => {
+                    self.stopping.asked = true;
+                    self.stopping.pending = Some("TERM\n");
+                    self.stopping.kill_at = Some(Instant::now() + timing.terminate_grace);
+                }
+                _ = cancellation.aborted(), if !self.stopping.killed => {
+                    self.stopping.asked = true;
+                    self.stopping.kill_at = Some(Instant::now());
+                }
+                fed = &mut feeding, if input.is_none() => input = Some(fed),
+                event = output.next() => match event {
+                    Some(Event::Stdout(bytes)) => {
+                        self.stdout(&bytes);
+                        idle_at = Some(Instant::now() + timing.idle_after);
+                    }
+                    Some(Event::Stderr(bytes)) => {
+                        self.write(1, &bytes);
+                        idle_at = Some(Instant::now() + timing.idle_after);
+                    }
+                    Some(Event::Ended(_)) | None => {
+                        self.finish();
+                        return self.end.code().map_or(Ended::Lost, Ended::Code);
+                    }
+                },
+                () = until(next) => {}
+            }
+            let now = Instant::now();
+            let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+            if due(idle_at) {
+                idle_at = None;
+                self.stage.trace.idle(TraceStream::STDOUT);
+                self.stage.trace.idle(TraceStream::STDERR);
+            }
+            if due(kill_at.or(self.stopping.kill_at)) && !self.stopping.killed {
+                self.stopping.killed = true;
+                self.stopping.kill_at = None;
+                self.stopping.pending = Some("KILL\n");
+                self.stopping.give_up_at = Some(now + timing.kill_deadline);
+            }
+            if let (Some(signal), Some(_), Some(input)) =
+                (self.stopping.pending, self.start.found(), &mut input)
+            {
+                self.stopping.pending = None;
+                // A broken connection shows in the output.
+                let _ = input.write(signal.as_bytes().to_vec()).await;
+            }
+            // Another process may hold the output of the script.
+            if let (Some(_), None) = (self.end.code(), done_at) {
+                done_at = Some(now + timing.pipe_grace);
+            }
+            if let (true, Some(code)) = (due(done_at), self.end.code()) {
+                self.finish();
+                return Ended::Code(code);
+            }
+            if due(self.stopping.give_up_at) {
+                self.finish();
+                return Ended::NotKilled;
+            }
+        }
+    }
+
+    fn stdout(&mut self, bytes: &[u8]) {
+        let Self {
+            stage,
+            start,
+            end,
+            bytes: counts,
+            ..
+        } = self;
+        start.pass(bytes, |bytes| {
+            end.pass(bytes, |bytes| write(stage.trace, counts, 0, bytes));
+        });
+    }
+
+    fn write(&mut self, stream: usize, bytes: &[u8]) {
+        write(self.stage.trace, &mut self.bytes, stream, bytes);
+    }
+
+    fn finish(&mut self) {
+        let Self {
+            stage,
+            start,
+            end,
+            bytes,
+            ..
+        } = self;
+        start.finish(|rest| end.pass(rest, |rest| write(stage.trace, bytes, 0, rest)));
+        end.finish(|rest| write(stage.trace, bytes, 0, rest));
+    }
+}
+
+fn write(trace: &dyn JobTrace, counts: &mut [u64; 2], stream: usize, bytes: &[u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    counts[stream] += bytes.len() as u64;
+    trace.write([TraceStream::STDOUT, TraceStream::STDERR][stream], bytes);
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Filters out what the outer shell prints at the end of the script, wherever it stands in a line.
+#[derive(Debug)]
+struct EndLine {
+    mark: Vec<u8>,
+    /// The end of the output so far, as long as it may be the beginning of the mark.
+    held: Vec<u8>,
+    /// What followed the mark.
+    found: Option<Vec<u8>>,
+}
+
+impl EndLine {
+    fn new(mark: String) -> Self {
+        Self {
+            mark: mark.into_bytes(),
+            held: Vec::new(),
+            found: None,
+        }
+    }
+
+    /// Returns the exit code once its line is complete.
+    fn code(&self) -> Option<i32> {
+        let found = self.found.as_ref()?;
+        let line = found.split(|byte| *byte == b'\n').next()?;
+        if line.len() == found.len() {
+            return None;
+        }
+        std::str::from_utf8(line).ok()?.trim().parse().ok()
+    }
+
+    /// Passes what stands before the mark to `out`.
+    fn pass(&mut self, bytes: &[u8], mut out: impl FnMut(&[u8])) {
+        if let Some(found) = &mut self.found {
+            // Other processes may still write after the end of the script.
+            if found.contains(&b'\n') {
+                return out(bytes);
+            }
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            let (own, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
+            found.extend_from_slice(own);
+            return out(rest);
+        }
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        let mark = &self.mark;
+        if let Some(at) = find(&all, mark) {
+            out(&all[..at]);
+            self.found = Some(Vec::new());
+            return self.pass(&all[at + self.mark.len()..], out);
+        }
+        let keep = (1..mark.len())
+            .rev()
+            .find(|len| all.ends_with(&mark[..*len]));
+        let held = all.split_off(all.len() - keep.unwrap_or(0));
+        self.held = held;
+        out(&all);
+    }
+
+    /// Passes held bytes to `out` at the end of the output.
+    fn finish(&mut self, mut out: impl FnMut(&[u8])) {
+        out(&std::mem::take(&mut self.held));
+    }
+}
+
+fn find(text: &[u8], word: &[u8]) -> Option<usize> {
+    let first = word.first()?;
+    let mut from = 0;
+    while let Some(at) = text[from..].iter().position(|byte| byte == first) {
+        if text[from + at..].starts_with(word) {
+            return Some(from + at);
+        }
+        from += at + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn end_line_is_removed_however_it_is_split() {
+        let text = b"out m-e m-end 7\nlate";
+        for first in 0..text.len() {
+            let mut line = EndLine::new("m-end ".to_owned());
+            let mut passed = Vec::new();
+            for piece in [&text[..first], &text[first..]] {
+                line.pass(piece, |bytes| passed.extend_from_slice(bytes));
+            }
+            line.finish(|bytes| passed.extend_from_slice(bytes));
+            assert_eq!(
+                String::from_utf8(passed).unwrap(),
+                "out m-e late",
+                "{first}"
+            );
+            assert_eq!(line.code(), Some(7), "{first}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Runs the stages of a job on its host.
+
+use crate::error::SshError;
+use crate::host::Host;
+use crate::link::Link;
+use crate::shell_stage;
+use executor_core::{
+    BuildError, BuildStage, Cancellation, JobTrace, JobTraceExt, RunnerConfig, StageCommand,
+    StageResult,
+};
+use process::TraceOutput;
+use std::sync::Arc;
+use std::time::Duration;
+use steps::{RunId, RunSpec, RunSteps, RunTiming, ScriptStep, StepsClient};
+
+/// How stages are run.
+#[derive(Debug)]
+pub(crate) enum StageRunner {
+    /// As requests to the agent.
+    Agent {
+        client: StepsClient,
+        /// How many requests were made; each has its own id.
+        count: u32,
+    },
+    /// As shells that read their script from standard input.
+    Shell,
+}
+
+/// A stage and what it needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stage<'s> {
+    pub(crate) command: &'s StageCommand,
+    pub(crate) temp_dir: &'s str,
+    pub(crate) shell: &'s str,
+    pub(crate) trace: &'s dyn JobTrace,
+    pub(crate) timing: Timing,
+}
+
+/// The time limits at the end of a stage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timing {
+    pub(crate) terminate_grace: Duration,
+    pub(crate) kill_deadline: Duration,
+    /// How long another process may hold the output of an ended script.
+    pub(crate) pipe_grace: Duration,
+    pub(crate) idle_after: Duration,
+}
+
+impl Timing {
+    pub(crate) fn of(config: &RunnerConfig) -> Self {
+        Self {
+            terminate_grace: config.graceful_kill_timeout,
+            kill_deadline: config.force_kill_timeout,
+            pipe_grace: Duration::from_secs(1),
+            idle_after: Duration::from_millis(100),
+        }
+    }
+}
+
+impl StageRunner {
+    /// Runs a stage to its end. A started script is never started again.
+    pub(crate) async fn run(
+        &mut self,
+        link: &Arc<Link>,
+        host: &Host,
+        stage: Stage<'_>,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        match self {
+            Self::Agent { client, count } => {
+                *count += 1;
+                let id = format!("{}-{}-{count}", host.id(), stage.command.stage);
+                let run = request(&id, &stage);
+                let mut output = TraceOutput(stage.trace);
+                let ran = client.execute(&run, &mut output, cancellation).await;
+                let result = ran.map_err(|error| BuildError::from(error).given_up())?;
+                if let Some(error) = &result.log_error {
+                    stage.trace.warning_line(&format!(
+                        "the log is incomplete: {error}; later output of the job is lost"
+                    ));
+                }
+                Ok(result.into())
+            }
+            Self::Shell => {
+                if stage.command.stage == BuildStage::StepRun {
+                    return Err(SshError::config(
+                        "`run` needs the agent, which does not run on this host",
+                    )
+                    .into());
+                }
+                let ran = shell_stage::run(link, host, stage, cancellation).await;
+                ran.map_err(BuildError::given_up)
+            }
+        }
+    }
+}
+
+fn request(id: &str, stage: &Stage<'_>) -> RunSpec {
+    let command = stage.command;
+    let script = command.script.clone();
+    let (steps, shell) = if command.stage == BuildStage::StepRun {
+        // The language of steps chooses the shell of its scripts.
+        (RunSteps::Language(script), Vec::new())
+    } else {
+        let name = command.stage.to_string();
+        let steps = RunSteps::Scripts(vec![ScriptStep { name, script }]);
+        (steps, vec![stage.shell.to_owned()])
+    };
+    RunSpec {
+        id: RunId::new(id),
+        steps,
+        shell,
+        variables: command.variables.clone(),
+        // The job's log masks; it knows all secrets.
+        masked: Vec::new(),
+        working_dir: command.working_dir.clone(),
+        temp_dir: stage.temp_dir.to_owned(),
+        timing: RunTiming {
+            terminate_grace: stage.timing.terminate_grace,
+            pipe_grace: stage.timing.pipe_grace,
+            timeout: None,
+        },
+        progress: None,
+        reports: None,
+    }
+}

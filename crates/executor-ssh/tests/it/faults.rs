@@ -1,0 +1,49 @@
+//! Connections that break.
+
+use crate::support::fault_proxy::FaultProxy;
+use crate::support::run::{config, open};
+use crate::support::sshd::Sshd;
+use executor_core::prelude::*;
+use executor_ssh::EngineChoice;
+use std::fs;
+
+/// How many scripts run over cut connections.
+const SCRIPTS: usize = 40;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_is_exact_and_no_script_runs_twice_over_a_bad_connection() {
+    // R-EXEC-100
+    let server = Sshd::with("MaxStartups 100\n");
+    let proxy = FaultProxy::start(server.port);
+    let mut job = open(config(&server, proxy.port, EngineChoice::Agent))
+        .await
+        .unwrap();
+    let ran = server.path("ran");
+    let mut expected = String::new();
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = |most: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % most
+    };
+    let mut script = 0;
+    while script < SCRIPTS {
+        let lines = 200;
+        // A login needs about 3,000 bytes from the host.
+        proxy.cut_after(1 + next(8_000));
+        let text = format!(
+            "echo x >>{}; seq {script} {}",
+            ran.display(),
+            script + lines
+        );
+        let result = job.run(&text).await.unwrap();
+        assert_eq!(result.status, StageStatus::Exited(ExitCode(0)));
+        expected.extend((script..=script + lines).map(|number| format!("{number}\n")));
+        script += 1;
+    }
+    assert_eq!(job.output(), expected);
+    assert_eq!(fs::read_to_string(&ran).unwrap().lines().count(), SCRIPTS);
+    assert!(proxy.cuts() > 10, "{} cuts", proxy.cuts());
+    job.executor.cleanup().await.unwrap();
+}

@@ -1,0 +1,199 @@
+//! Who is trusted and who is let in.
+
+use crate::support::run::{config, create, open, options, prepare_options};
+use crate::support::sshd::{PASSWORD, Sshd, free_port, keygen};
+use executor_core::FailureReason;
+use executor_core::prelude::*;
+use executor_ssh::{EngineChoice, SshConfig, provider};
+use executor_testkit::RecordingTrace;
+use std::fs;
+use std::net::TcpListener;
+
+fn of(server: &Sshd) -> SshConfig {
+    config(server, server.port, EngineChoice::Shell)
+}
+
+/// Prepares a job that must fail, and checks parts of its error.
+async fn refused(config: SshConfig, reason: FailureReason, parts: &[&str]) {
+    let error = open(config).await.err().expect("the login must fail");
+    assert_eq!(error.failure_reason(), reason, "{}", error.chain());
+    for part in parts {
+        assert!(error.chain().contains(part), "{part}: {}", error.chain());
+    }
+}
+
+async fn accepted(config: SshConfig) {
+    let mut opened = open(config).await.unwrap();
+    opened.run("echo here").await.unwrap();
+    assert_eq!(opened.output(), "here\n");
+    opened.executor.cleanup().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_passwords_and_agents_are_accepted() {
+    // R-EXEC-100
+    let server = Sshd::with_password();
+    accepted(of(&server)).await;
+    let mut by_password = of(&server);
+    by_password.identity_file = None;
+    by_password.password = Some(PASSWORD.to_owned());
+    accepted(by_password.clone()).await;
+    by_password.password = Some("wrong".to_owned());
+    let reason = FailureReason::RunnerConfigurationError;
+    refused(
+        by_password,
+        reason,
+        &["the password was refused", "as root"],
+    )
+    .await;
+
+    let socket = server.path("agent");
+    #[expect(clippy::disallowed_methods, reason = "the user's SSH agent")]
+    let mut agent = std::process::Command::new("ssh-agent")
+        .args(["-D", "-a"])
+        .arg(&socket)
+        .spawn()
+        .unwrap();
+    while !socket.exists() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    #[expect(clippy::disallowed_methods, reason = "fills the user's SSH agent")]
+    let added = std::process::Command::new("ssh-add")
+        .arg(server.key())
+        .env("SSH_AUTH_SOCK", &socket)
+        .status();
+    assert!(added.unwrap().success());
+    let mut settings = of(&server);
+    settings.identity_file = None;
+    let mut all = options(settings);
+    all.auth_socket = Some(socket);
+    let mut executor = create(&provider(all)).await;
+    let options = prepare_options(&RecordingTrace::new());
+    executor
+        .prepare(options, &Cancellation::new())
+        .await
+        .unwrap();
+    executor.cleanup().await.unwrap();
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_keys_are_refused_with_their_names() {
+    let server = Sshd::start();
+    let reason = FailureReason::RunnerConfigurationError;
+    let mut wrong = of(&server);
+    let other = server.path("other");
+    keygen(&["-q", "-t", "ed25519", "-N", "", "-f"], &other);
+    wrong.identity_file = Some(other.clone());
+    refused(
+        wrong.clone(),
+        reason,
+        &["other was refused", "takes publickey"],
+    )
+    .await;
+    let locked = server.path("locked");
+    keygen(&["-q", "-t", "ed25519", "-N", "secret", "-f"], &locked);
+    wrong.identity_file = Some(locked);
+    refused(wrong.clone(), reason, &["passphrase", "SSH agent"]).await;
+    wrong.identity_file = Some(server.path("missing"));
+    refused(wrong.clone(), reason, &["missing", "No such file"]).await;
+    wrong.identity_file = None;
+    refused(wrong, reason, &["no key and no password to try"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changed_unknown_and_revoked_host_keys_are_refused() {
+    // R-EXEC-100
+    let server = Sshd::start();
+    let reason = FailureReason::RunnerConfigurationError;
+    let settings = of(&server);
+    let known = settings.known_hosts_file.clone().unwrap();
+    let line = server.known(server.port);
+    let other = server.path("other");
+    keygen(&["-q", "-t", "ed25519", "-N", "", "-f"], &other);
+    let other = fs::read_to_string(server.path("other.pub")).unwrap();
+    let name = line.split(' ').next().unwrap().to_owned();
+
+    fs::write(&known, format!("{name} {other}")).unwrap();
+    let parts = [
+        "has changed",
+        "it sent ssh-ed25519 SHA256:",
+        "known is ssh-ed25519 SHA256:",
+    ];
+    refused(settings.clone(), reason, &parts).await;
+    fs::write(
+        &known,
+        format!("@revoked * {}", line.split_once(' ').unwrap().1),
+    )
+    .unwrap();
+    refused(settings.clone(), reason, &["is revoked"]).await;
+    fs::write(&known, "").unwrap();
+    refused(
+        settings.clone(),
+        reason,
+        &["is not known", "allow new keys"],
+    )
+    .await;
+    let mut accepting = settings.clone();
+    accepting.accept_new_host_keys = true;
+    accepted(accepting).await;
+    assert!(fs::read_to_string(&known).unwrap().starts_with(&name));
+    // The names of `ssh-keygen -H` are hashed.
+    keygen(&["-q", "-H", "-f"], &known);
+    assert!(fs::read_to_string(&known).unwrap().starts_with("|1|"));
+    accepted(settings).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_that_do_not_answer_are_given_up() {
+    let server = Sshd::start();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut settings = config(
+        &server,
+        silent.local_addr().unwrap().port(),
+        EngineChoice::Auto,
+    );
+    settings.connect_timeout = Some(1);
+    let reason = FailureReason::RunnerSystemFailure;
+    refused(settings.clone(), reason, &["did not answer within 1 s"]).await;
+    settings.port = Some(free_port());
+    refused(
+        settings.clone(),
+        reason,
+        &["connect to 127.0.0.1", "refused"],
+    )
+    .await;
+    settings.host = Some("no-such-host.invalid".to_owned());
+    refused(settings, reason, &["connect to no-such-host.invalid"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn client_configuration_and_jumps_are_used() {
+    let server = Sshd::start();
+    let gate = Sshd::start();
+    let file = server.path("client");
+    let text = format!(
+        "Host target\n  HostName 127.0.0.1\n  Port {}\n  IdentityFile {}\n  ProxyJump gate\n  ProxyCommand nc\n\
+         Host gate\n  HostName 127.0.0.1\n  Port {}\n  User root\n  IdentityFile {}\n",
+        server.port,
+        server.key().display(),
+        gate.port,
+        gate.key().display()
+    );
+    fs::write(&file, text).unwrap();
+    let mut settings = of(&server);
+    settings.host = Some("target".to_owned());
+    settings.port = None;
+    settings.identity_file = None;
+    settings.config_file = Some(file);
+    let known = settings.known_hosts_file.clone().unwrap();
+    fs::write(&known, server.known(server.port) + &gate.known(gate.port)).unwrap();
+    let mut opened = open(settings).await.unwrap();
+    opened.run("echo there").await.unwrap();
+    assert_eq!(opened.output(), "there\n");
+    opened.executor.cleanup().await.unwrap();
+    let log = String::from_utf8(opened.trace.all()).unwrap();
+    assert!(log.contains("ProxyCommand in"), "{log}");
+    assert!(gate.log().contains("Accepted publickey"), "{}", gate.log());
+}

@@ -1,0 +1,8 @@
+//! Tests against a real OpenSSH server.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod conformance;
+mod faults;
+mod login;
+mod stages;
+mod support;

@@ -1,0 +1,182 @@
+//! Stages on a host with limits of its own.
+
+use crate::support::run::{Opened, config, open};
+use crate::support::sshd::{Sshd, kill};
+use executor_core::ability::{TerminalRequest, TerminalSize};
+use executor_core::prelude::*;
+use executor_ssh::EngineChoice;
+use std::fs;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+const ENGINES: [EngineChoice; 2] = [EngineChoice::Agent, EngineChoice::Shell];
+
+async fn opened(server: &Sshd, engine: EngineChoice) -> Opened {
+    open(config(server, server.port, engine)).await.unwrap()
+}
+
+fn left(server: &Sshd) -> usize {
+    let jobs = server.home().join(".cache/runwright/jobs");
+    fs::read_dir(jobs).map_or(0, Iterator::count)
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_is_uploaded_once() {
+    // R-STEP-47
+    let server = Sshd::start();
+    let agent = || {
+        let entries = fs::read_dir(server.home().join(".cache/runwright")).unwrap();
+        let mut found = entries.map(|entry| entry.unwrap());
+        let found = found.find(|it| it.file_name().to_str().unwrap().starts_with("agent-"));
+        found.map(|it| (it.path(), it.metadata().unwrap().modified().unwrap()))
+    };
+    let mut first = opened(&server, EngineChoice::Agent).await;
+    first.run("echo one").await.unwrap();
+    let (path, time) = agent().unwrap();
+    first.executor.cleanup().await.unwrap();
+    let mut second = opened(&server, EngineChoice::Agent).await;
+    assert_eq!(agent().unwrap().1, time);
+    second.executor.cleanup().await.unwrap();
+    // A damaged one is replaced.
+    fs::write(&path, "damaged").unwrap();
+    let mut third = opened(&server, EngineChoice::Agent).await;
+    third.run("echo three").await.unwrap();
+    third.executor.cleanup().await.unwrap();
+    assert!(fs::metadata(&path).unwrap().len() > 100_000);
+    assert_eq!(left(&server), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_channel_is_enough() {
+    // R-STEP-48
+    let server = Sshd::with("MaxSessions 1\n");
+    for engine in ENGINES {
+        let mut job = opened(&server, engine).await;
+        let transfer = job.executor.abilities().file_transfer.unwrap();
+        let directory = job.environment.workspace.dirs().builds_dir.clone();
+        job.run("echo a >file").await.unwrap();
+        let paths = ["file".to_owned(), "missing".to_owned()];
+        let mut archive = transfer
+            .get(&directory, &paths, &Cancellation::new())
+            .await
+            .unwrap();
+        let mut bytes = Vec::new();
+        archive.read_to_end(&mut bytes).await.unwrap();
+        assert_eq!(
+            tar::Archive::new(&*bytes).entries().unwrap().count(),
+            1,
+            "{engine:?}"
+        );
+        job.executor.cleanup().await.unwrap();
+        assert_eq!(left(&server), 0, "{engine:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn home_that_cannot_run_programs_needs_no_agent() {
+    let server = Sshd::start();
+    // A directory in its place: the agent cannot be stored.
+    fs::create_dir_all(server.home().join(".cache")).unwrap();
+    fs::write(server.home().join(".cache/runwright"), "a file").unwrap();
+    let mut job = opened(&server, EngineChoice::Shell).await;
+    job.run("echo here").await.unwrap();
+    assert_eq!(job.output(), "here\n");
+    let builds = &job.environment.workspace.dirs().builds_dir;
+    assert!(builds.starts_with("/tmp/runwright-0/jobs/"), "{builds}");
+    let builds = builds.clone();
+    job.executor.cleanup().await.unwrap();
+    assert!(!fs::exists(builds).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cleanup_ends_what_a_script_left() {
+    let server = Sshd::start();
+    for engine in ENGINES {
+        let mut job = opened(&server, engine).await;
+        let script = "setsid sleep 1000 >/dev/null 2>&1 & echo $!";
+        job.run(script).await.unwrap();
+        let pid = job.output().trim().to_owned();
+        job.executor.cleanup().await.unwrap();
+        assert!(!is_alive(&pid), "{engine:?}");
+        assert_eq!(left(&server), 0, "{engine:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn script_without_the_agent_ends_with_its_connection() {
+    let server = Sshd::start();
+    let mut job = opened(&server, EngineChoice::Shell).await;
+    let file = server.path("pid");
+    let script = format!("echo $$ >{}; sleep 1000", file.display());
+    let (ran, pid) = tokio::join!(job.run(&script), async {
+        let pid = loop {
+            match fs::read_to_string(&file) {
+                Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
+                _ => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        };
+        server.kill_sessions();
+        pid
+    });
+    let error = ran.unwrap_err();
+    assert!(error.chain().contains("broke"), "{}", error.chain());
+    assert!(!error.is_temporary());
+    let end = Instant::now() + Duration::from_secs(20);
+    while is_alive(&pid) {
+        assert!(Instant::now() < end, "the script runs on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    job.executor.cleanup().await.unwrap();
+    assert_eq!(left(&server), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_agent_is_a_lost_environment() {
+    let server = Sshd::start();
+    let mut job = opened(&server, EngineChoice::Agent).await;
+    let jobs = server.home().join(".cache/runwright/jobs");
+    let own = fs::read_dir(jobs).unwrap().next().unwrap().unwrap().path();
+    let pid = fs::read_to_string(own.join("agent.pid")).unwrap();
+    job.run("true").await.unwrap();
+    kill(pid.trim().parse().unwrap());
+    let error = job.run("true").await.unwrap_err();
+    assert!(!error.is_temporary(), "{}", error.chain());
+    job.executor.cleanup().await.unwrap();
+    assert_eq!(left(&server), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn terminals_have_the_variables_and_the_size() {
+    let server = Sshd::start();
+    for engine in ENGINES {
+        let mut job = opened(&server, engine).await;
+        job.run("mkdir -p \"$PWD\"").await.unwrap();
+        let dirs = job.environment.workspace.dirs().clone();
+        job.run(&format!("mkdir -p {}", dirs.project_dir))
+            .await
+            .unwrap();
+        let terminal = job.executor.abilities().terminal.unwrap();
+        let size = TerminalSize {
+            columns: 91,
+            rows: 33,
+        };
+        let request = TerminalRequest::new(size);
+        let mut session = terminal.open(request, &Cancellation::new()).await.unwrap();
+        session
+            .write_all(b"stty size; pwd; exit 7\n")
+            .await
+            .unwrap();
+        let mut text = String::new();
+        session.read_to_string(&mut text).await.unwrap();
+        assert!(text.contains("33 91"), "{text}");
+        assert!(text.contains(&dirs.project_dir), "{text}");
+        let status = session.ended().await.unwrap();
+        assert_eq!(status, StageStatus::Exited(ExitCode(7)));
+        job.executor.cleanup().await.unwrap();
+    }
+}

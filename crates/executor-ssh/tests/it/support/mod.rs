@@ -1,0 +1,3 @@
+pub(crate) mod fault_proxy;
+pub(crate) mod run;
+pub(crate) mod sshd;

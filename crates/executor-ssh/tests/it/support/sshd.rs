@@ -1,0 +1,170 @@
+//! A real OpenSSH server on a loopback port.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The password of root for servers that take one. It holds inside of the server's own mount namespace only.
+pub(crate) const PASSWORD: &str = "correct horse";
+
+/// A server, its keys, and a home directory for its users.
+pub(crate) struct Sshd {
+    child: Child,
+    pub(crate) port: u16,
+    directory: TempDir,
+}
+
+impl Sshd {
+    /// Starts a server with its defaults.
+    pub(crate) fn start() -> Self {
+        Self::with("")
+    }
+
+    /// Starts a server with more lines of configuration.
+    pub(crate) fn with(lines: &str) -> Self {
+        Self::launch(lines, "exec \"$@\"")
+    }
+
+    /// Starts a server that takes the password of root.
+    pub(crate) fn with_password() -> Self {
+        let hash = "$(perl -e 'print crypt($ARGV[0], q($6$salt$))' 'correct horse')";
+        let inside = format!(
+            "sed \"s|^root:[^:]*:|root:{hash}:|\" /etc/shadow >\"$HOME/shadow\" &&\n\
+             mount --bind \"$HOME/shadow\" /etc/shadow && exec \"$@\""
+        );
+        Self::launch("PasswordAuthentication yes\nPermitRootLogin yes\n", &inside)
+    }
+
+    fn launch(lines: &str, before: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::create_dir(at("home")).unwrap();
+        for (name, kind) in [("host", "ed25519"), ("host-rsa", "rsa"), ("key", "ed25519")] {
+            keygen(&["-q", "-t", kind, "-N", "", "-f"], &at(name));
+        }
+        fs::copy(at("key.pub"), at("authorized")).unwrap();
+        let port = free_port();
+        let shown = directory.path().display();
+        // The first value of a keyword counts.
+        let config = format!(
+            "{lines}ListenAddress 127.0.0.1:{port}\nHostKey {shown}/host\nHostKey {shown}/host-rsa\n\
+             AuthorizedKeysFile {shown}/authorized\nStrictModes no\nUsePAM no\nPidFile none\n\
+             PasswordAuthentication no\nSetEnv HOME={shown}/home\n"
+        );
+        fs::write(at("config"), config).unwrap();
+        fs::create_dir_all("/run/sshd").unwrap();
+        let log = File::create(at("log")).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a server of the test")]
+        let mut command = Command::new("unshare");
+        command
+            .args([
+                "--mount",
+                "sh",
+                "-c",
+                before,
+                "sh",
+                "/usr/sbin/sshd",
+                "-D",
+                "-e",
+                "-f",
+            ])
+            .arg(at("config"))
+            .env("HOME", directory.path())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .process_group(0);
+        let child = command.spawn().unwrap();
+        let server = Self {
+            child,
+            port,
+            directory,
+        };
+        server.wait_until_up();
+        server
+    }
+
+    fn wait_until_up(&self) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+            assert!(Instant::now() < end, "sshd does not listen: {}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.path("log")).unwrap()
+    }
+
+    /// Returns a file beside the server's configuration.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Returns the home directory of its users.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    /// Returns the key that it accepts.
+    pub(crate) fn key(&self) -> PathBuf {
+        self.path("key")
+    }
+
+    /// Returns a line for `known_hosts` with its key, for a server at this port.
+    pub(crate) fn known(&self, port: u16) -> String {
+        let key = fs::read_to_string(self.path("host.pub")).unwrap();
+        format!("[127.0.0.1]:{port} {key}")
+    }
+
+    /// Ends all sessions; the server itself goes on.
+    pub(crate) fn kill_sessions(&self) {
+        for entry in fs::read_dir("/proc").unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(stat) = fs::read_to_string(path.join("stat")) else {
+                continue;
+            };
+            let parent = stat
+                .rsplit_once(')')
+                .and_then(|it| it.1.split_whitespace().nth(1));
+            if parent == Some(&self.child.id().to_string()) {
+                let pid = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+                kill(pid);
+            }
+        }
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        self.kill_sessions();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Kills a process that the test started.
+pub(crate) fn kill(pid: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+}
+
+pub(crate) fn keygen(arguments: &[&str], file: &Path) {
+    #[expect(clippy::disallowed_methods, reason = "makes a key for the test")]
+    let status = Command::new("ssh-keygen")
+        .args(arguments)
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    assert!(status.unwrap().success());
+}
+
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
