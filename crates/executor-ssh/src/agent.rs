@@ -109,7 +109,7 @@ pub(crate) async fn start(
     let start = format!(
         "cd {job} || exit 1\n\
          session=$(command -v setsid)\n\
-         RUNWRIGHT_SSH_JOB={id} $session sh -c {keeper} </dev/null >/dev/null 2>agent.log &\n\
+         $session sh -c {keeper} </dev/null >/dev/null 2>agent.log &\n\
          for _ in 1 2 3 4 5 6 7 8 9; do\n\
          for _ in 1 2 3 4 5 6 7 8 9 10; do\n\
          [ -S agent/agent.sock ] && exec {proxy}\n\
@@ -119,13 +119,16 @@ pub(crate) async fn start(
          done\n\
          cat agent.log >&2\nexit 1",
         job = quote(&host.job_dir),
-        id = host.id(),
         keeper = quote(&format!(
             "{serve} & echo $! >agent.pid; wait; : >agent.ended; sleep 1; cd / && rm -rf {}",
             quote(&host.job_dir)
         )),
     );
-    let command = format!("exec sh -c {}", quote(&start));
+    let command = format!(
+        "exec env RUNWRIGHT_SSH_JOB={} sh -c {}",
+        host.id(),
+        quote(&start)
+    );
     let channel = link.exec(&command, cancellation).await?;
     Ok(RunningAgent {
         link,

@@ -217,8 +217,8 @@ impl Executor for SshExecutor {
             let files = client.files();
             (StageRunner::Agent { client, count: 0 }, files)
         } else {
-            let link = Arc::clone(&link);
-            (StageRunner::Shell, Arc::new(TarTransfer { link }))
+            let (link, job) = (Arc::clone(&link), host.id().to_owned());
+            (StageRunner::Shell, Arc::new(TarTransfer { link, job }))
         };
         let terminal = SshTerminal::new(Arc::clone(&link), shell.clone(), dirs.clone(), host.id());
         let mut environment = self
@@ -326,7 +326,7 @@ async fn make_directories(
         script.push(' ');
         script.push_str(&word);
     }
-    let answer = link.run(&script, host::ANSWER, cancellation).await?;
+    let answer = link.run_to_end(&script, host::ANSWER, cancellation).await?;
     if answer.exit.code == 0 {
         return Ok(());
     }

@@ -19,6 +19,8 @@ const PIECE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct TarTransfer {
     pub(crate) link: Arc<Link>,
+    /// The id of the job on the host.
+    pub(crate) job: String,
 }
 
 #[async_trait::async_trait]
@@ -104,7 +106,11 @@ impl TarTransfer {
         cancellation: &Cancellation,
     ) -> Result<Channel, BuildError> {
         let invalid = |error: shells::ScriptError| BuildError::config(error.to_string());
-        let mut line = format!("exec sh -c {} sh", quote_sh(command).map_err(invalid)?);
+        let mut line = format!(
+            "exec env RUNWRIGHT_SSH_JOB={} sh -c {} sh",
+            self.job,
+            quote_sh(command).map_err(invalid)?
+        );
         for word in words {
             line.push(' ');
             line.push_str(&quote_sh(word).map_err(invalid)?);

@@ -84,7 +84,7 @@ impl Host {
         cancellation: &Cancellation,
     ) -> Result<Self, SshError> {
         let script = format!("id={id} digest={digest}\n{PROBE}");
-        let answer = link.run(&script, ANSWER, cancellation).await?;
+        let answer = link.run_to_end(&script, ANSWER, cancellation).await?;
         let lines: Vec<_> = answer
             .stdout
             .lines()

@@ -14,6 +14,9 @@ use tokio::time::timeout;
 /// How much of a command's output is kept, for answers and errors.
 const MOST_OUTPUT: usize = 64 * 1024;
 
+/// How long a stop waits for a script that creates something.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
 /// The type of terminal that shells are told.
 const TERM: &str = "xterm-256color";
 
@@ -121,6 +124,26 @@ impl Link {
                 within,
             })),
             cause = cancellation.canceled() => Err(SshError::Canceled(cause)),
+        }
+    }
+
+    /// Runs a script that creates something, as [`run`](Self::run). A stop waits a little for its end, so that nothing is
+    /// created after the cleanup.
+    pub(crate) async fn run_to_end(
+        &self,
+        script: &str,
+        within: Duration,
+        cancellation: &Cancellation,
+    ) -> Result<Answer, SshError> {
+        let never = Cancellation::new();
+        let stopped = async {
+            let cause = cancellation.canceled().await;
+            tokio::time::sleep(STOP_GRACE).await;
+            cause
+        };
+        tokio::select! {
+            answered = self.run(script, within, &never) => answered,
+            cause = stopped => Err(SshError::Canceled(cause)),
         }
     }
 
