@@ -32,6 +32,17 @@ pub struct Command {
     env: Vec<(OsString, OsString)>,
     current_dir: Option<PathBuf>,
     stdin: Stdin,
+    descendants: Descendants,
+}
+
+/// What happens to the processes that a process leaves behind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Descendants {
+    /// They are killed when the main process has ended.
+    #[default]
+    End,
+    /// They live until the tree is closed.
+    Stay,
 }
 
 /// The standard input of a process.
@@ -55,6 +66,7 @@ impl Command {
             env: Vec::new(),
             current_dir: None,
             stdin: Stdin::Null,
+            descendants: Descendants::default(),
         }
     }
 
@@ -102,6 +114,15 @@ impl Command {
         self
     }
 
+    /// Lets the processes that it leaves behind live until [`ProcessTree::close`](crate::ProcessTree::close).
+    ///
+    /// A stop then reaches its process group alone, so that processes of earlier commands of the tree live on too.
+    /// All commands of a tree must agree.
+    pub fn keep_descendants(mut self) -> Self {
+        self.descendants = Descendants::Stay;
+        self
+    }
+
     /// Returns the program as named by the caller.
     pub fn program(&self) -> String {
         self.program.to_string_lossy().into_owned()
@@ -109,6 +130,10 @@ impl Command {
 
     pub(crate) fn input(&self) -> &Stdin {
         &self.stdin
+    }
+
+    pub(crate) fn descendants(&self) -> Descendants {
+        self.descendants
     }
 
     /// Checks all parts and converts them for `execve`.

@@ -40,6 +40,7 @@
 //! | event | effect |
 //! |---|---|
 //! | the main process of a [`Process`] ends | all other processes that it started are killed and gone when `run` returns, `setsid` children included; a pipe that is still open is read for [`Timing::pipe_grace`] first |
+//! | the same, after [`Command::keep_descendants`] | the others live on until the tree is closed |
 //! | [`StopLevel::Cancel`](executor_core::StopLevel::Cancel) | SIGTERM to the process group, SIGKILL after [`Timing::terminate_grace`] |
 //! | [`StopLevel::Abort`](executor_core::StopLevel::Abort) | SIGKILL to all processes that it started |
 //! | a [`Process`] or the future of its `run` is dropped | the same, without waiting |

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::children;
-use crate::command::Prepared;
+use crate::command::{Descendants, Prepared};
 use crate::error::ProcessError;
 use crate::leaf::Leaf;
 use crate::limits::{has_lock_limit, lock_limits};
@@ -24,11 +24,16 @@ pub(crate) struct Scope {
     tree: Arc<Tree>,
     leaf: Option<Leaf>,
     marker: String,
+    descendants: Descendants,
     oom_kills: Option<u64>,
 }
 
 impl Scope {
-    pub(crate) fn new(tree: Arc<Tree>, marker: String) -> Result<Self, ProcessError> {
+    pub(crate) fn new(
+        tree: Arc<Tree>,
+        marker: String,
+        descendants: Descendants,
+    ) -> Result<Self, ProcessError> {
         let leaf = tree.leaf()?;
         let oom_kills = tree.oom_kills();
         // Counted before the start, so that no sweep mistakes a descendant for a leftover.
@@ -37,6 +42,7 @@ impl Scope {
             tree,
             leaf,
             marker,
+            descendants,
             oom_kills,
         })
     }
@@ -73,12 +79,15 @@ impl Scope {
         start_without_leaf(command, stdio)
     }
 
-    /// Kills the main process's group, and all other known processes, at once.
+    /// Kills the main process's group at once, and all other known processes unless they may stay.
     ///
     /// `leader` must not have been collected yet.
     pub(crate) fn kill(&self, leader: Option<Pid>) {
         if let Some(leader) = leader {
             let _ = kill_process_group(leader, Signal::KILL);
+        }
+        if self.descendants == Descendants::Stay {
+            return;
         }
         match &self.leaf {
             Some(leaf) => {
@@ -98,8 +107,11 @@ impl Scope {
         self.leaf.as_ref().is_some_and(Leaf::is_deserted)
     }
 
-    /// Kills the survivors of the main process and waits until they are gone.
+    /// Kills the survivors of the main process, unless they may stay, and waits until they are gone.
     pub(crate) async fn end(&mut self, leader: Option<Pid>) -> Result<(), ProcessError> {
+        if self.descendants == Descendants::Stay {
+            return Ok(());
+        }
         if let Some(leader) = leader {
             let _ = kill_process_group(leader, Signal::KILL);
         }
@@ -163,9 +175,18 @@ fn start_without_leaf(command: &Prepared, stdio: ChildStdio) -> io::Result<Start
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        ACTIVE.fetch_sub(1, Ordering::Relaxed);
+        match self.descendants {
+            Descendants::End => release_active(1),
+            // Until the tree is closed, its orphans are no leftovers.
+            Descendants::Stay => self.tree.stay_active(),
+        }
         self.return_leaf();
     }
+}
+
+/// Ends the count of this number of running processes.
+pub(crate) fn release_active(count: usize) {
+    ACTIVE.fetch_sub(count, Ordering::Relaxed);
 }
 
 /// Kills processes with the marker until there are none, and collects them.

@@ -3,7 +3,7 @@
 use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fail_point::fail_point;
@@ -18,7 +18,7 @@ use crate::leaf::Leaf;
 use crate::limits::lock_limit;
 use crate::process::Process;
 use crate::scan::{self, Sought};
-use crate::scope::{Scope, blocking, sweep};
+use crate::scope::{Scope, blocking, release_active, sweep};
 use crate::supervisor::Shared;
 use crate::sys::stdio;
 
@@ -44,6 +44,8 @@ pub(crate) struct Tree {
     is_outside: AtomicBool,
     next: AtomicU64,
     closed: AtomicBool,
+    /// The number of ended processes that count as running, since their descendants may live.
+    staying: AtomicUsize,
     /// Set before the first kill of the whole tree.
     killed: AtomicBool,
 }
@@ -59,6 +61,7 @@ impl ProcessTree {
             is_outside: AtomicBool::new(false),
             next: AtomicU64::new(1),
             closed: AtomicBool::new(false),
+            staying: AtomicUsize::new(0),
             killed: AtomicBool::new(false),
         };
         Self {
@@ -95,7 +98,7 @@ impl ProcessTree {
             },
         };
         let (child_stdio, our_stdio) = stdio(command.input()).map_err(spawn_error)?;
-        let mut scope = Scope::new(Arc::clone(&self.shared), marker)?;
+        let mut scope = Scope::new(Arc::clone(&self.shared), marker, command.descendants())?;
         let started = fail_point!("process::tree::spawn", scope.start(&prepared, child_stdio));
         let started = started.map_err(|error| {
             let closed = self.shared.refuse_if_closed().err();
@@ -139,6 +142,7 @@ impl ProcessTree {
     /// Fails if a process survives SIGKILL for 10 s.
     pub async fn close(&self) -> Result<(), ProcessError> {
         self.shared.closed.store(true, Ordering::Release);
+        self.shared.release_staying();
         if !self.shared.pass_on_group()
             && let Some(group) = self.shared.group_to_remove()
         {
@@ -192,6 +196,15 @@ impl Tree {
             });
         }
         Ok(())
+    }
+
+    /// Counts an ended process as running until the tree is closed.
+    pub(crate) fn stay_active(&self) {
+        self.staying.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn release_staying(&self) {
+        release_active(self.staying.swap(0, Ordering::Relaxed));
     }
 
     /// Returns whether only the process groups of programs are ended.
@@ -273,6 +286,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
+        self.release_staying();
         if self.closed.load(Ordering::Acquire) {
             return;
         }

@@ -39,6 +39,34 @@ async fn escaped_daemons_die_with_their_stage() {
 }
 
 #[tokio::test]
+async fn kept_daemons_live_until_the_tree_closes() {
+    for containment in BOTH {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = directory.path().join("notes");
+        std::fs::write(&notes, "").unwrap();
+        let supervisor = supervisor(containment);
+        let kept = supervisor.tree();
+        let command = sh(ESCAPES).env("NOTES", &notes).keep_descendants();
+        let (outcome, _) = run(&kept, &command).await;
+        assert!(outcome.success());
+        // Neither another command of the tree nor the end of another job ends them.
+        run(&kept, &sh("kill -9 $$").keep_descendants()).await;
+        let other = supervisor.tree();
+        run(&other, &sh("setsid sleep 600 >/dev/null 2>&1 &")).await;
+        other.close().await.unwrap();
+        let pids = noted(&notes);
+        assert_eq!(pids.len(), 3);
+        for pid in &pids {
+            assert!(lives(*pid, &notes), "{containment:?}: {pid} is dead");
+        }
+        kept.close().await.unwrap();
+        for pid in pids {
+            assert!(!lives(pid, &notes), "{containment:?}: {pid} lives");
+        }
+    }
+}
+
+#[tokio::test]
 async fn daemon_without_group_and_environment_dies_with_its_job() {
     let directory = tempfile::tempdir().unwrap();
     let notes = directory.path().join("notes");
