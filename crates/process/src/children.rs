@@ -36,6 +36,9 @@ pub(crate) fn share() {
     SHARED.store(true, Ordering::Relaxed);
 }
 
+/// Shared while a child is started, which holds all open files of this process until its program is loaded.
+pub(crate) static STARTING: RwLock<()> = RwLock::new(());
+
 /// Returns whether an orphan without a marker may belong to another program.
 pub(crate) fn are_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
@@ -44,6 +47,7 @@ pub(crate) fn are_shared() -> bool {
 /// Starts a child and records that it is awaited.
 pub(crate) fn start(spawn: impl FnOnce() -> io::Result<Started>) -> io::Result<Started> {
     let _changing = CHANGING.read();
+    let _starting = STARTING.read();
     let started = spawn()?;
     awaited(|set| set.insert(started.pid));
     Ok(started)

@@ -280,6 +280,7 @@ impl fmt::Debug for Command {
             .field("env", &names)
             .field("current_dir", &self.current_dir)
             .field("stdin", &self.stdin)
+            .field("descendants", &self.descendants)
             .finish()
     }
 }

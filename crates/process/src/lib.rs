@@ -80,6 +80,7 @@ mod file_lock;
 mod folder;
 mod new_file;
 mod private_dir;
+mod program_file;
 mod temp_dir;
 
 mod mount;
@@ -121,6 +122,7 @@ pub use new_file::{NewFile, replace_file};
 pub use overlay::{Layers, Overlays};
 pub use private_dir::{make_private_dir, make_private_dir_all};
 pub use process::{Process, Timing};
+pub use program_file::write_program;
 pub use recover::{Recovered, recover};
 pub use remove::{remove_tree, remove_tree_off_thread};
 pub use sink::{OutputSink, Stream, TraceOutput};

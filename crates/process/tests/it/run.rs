@@ -387,3 +387,24 @@ async fn fifty_trees_run_at_once() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn written_program_starts_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = tree(Containment::Auto);
+    let mut started = tokio::task::JoinSet::new();
+    for number in 0..50 {
+        let (tree, path) = (tree.clone(), directory.path().join(number.to_string()));
+        started.spawn(async move {
+            process::write_program(&path, b"#!/bin/sh\necho started\n").unwrap();
+            // The shell does not try again when the program is busy.
+            let program = Command::new("/bin/sh").args(["-c".as_ref(), path.as_os_str()]);
+            let (outcome, output) = run(&tree, &program).await;
+            assert!(outcome.success(), "{}", output.stderr);
+        });
+    }
+    while let Some(one) = started.join_next().await {
+        one.unwrap();
+    }
+    tree.close().await.unwrap();
+}
