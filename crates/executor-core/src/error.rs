@@ -179,7 +179,8 @@ pub enum BuildError {
         /// The names of those jobs.
         jobs: String,
     },
-    /// The job failed with an error that is only text: one that an earlier process recorded, or one whose secrets are masked.
+    /// The job failed with an error that is only text: one that an earlier process recorded, one that another program
+    /// reports, or one whose secrets are masked.
     #[error("{message}")]
     Recorded {
         /// GitLab's reason.

@@ -3,7 +3,7 @@ use crate::source_filler::{Filled, SourceFiller, git_settings, has_sources};
 use crate::sources::{Attachment, Inputs, Lifetime, SnapshotCopy, Sources};
 use crate::stages::{Stages, into_system_failure, script_of};
 use executor_core::trace::JobTraceExt;
-use executor_core::{BuildError, BuildStage, Cancellation, StopLevel, counted};
+use executor_core::{BuildError, BuildStage, Cancellation, FailureReason, StopLevel, counted};
 use shells::{GitPlan, JobScripts, Script};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -13,7 +13,7 @@ impl Stages<'_, '_> {
     ///
     /// # Errors
     ///
-    /// The error of the last attempt; never a script failure.
+    /// The error of the last attempt; a script failure only if the executor itself reports one.
     pub(crate) async fn get_sources(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
         if let Some(git) = &self.git {
             git.warnings
@@ -36,7 +36,7 @@ impl Stages<'_, '_> {
             let mut attempt = 1;
             loop {
                 let error = match self.get_sources_once(&fetch).await {
-                    Err(error) if attempt < attempts && error.is_temporary() => error,
+                    Err(error) if attempt < attempts && may_help(&error) => error,
                     other => return other,
                 };
                 self.pause_after_failure(attempt, "get sources", &error, &fetch)
@@ -232,6 +232,11 @@ impl Stages<'_, '_> {
         self.close(open, None, cleared.is_ok());
         cleared
     }
+}
+
+/// Returns whether another attempt may help: a driver may report a lost connection as a failed script.
+fn may_help(error: &BuildError) -> bool {
+    error.is_temporary() || error.failure_reason() == FailureReason::ScriptFailure
 }
 
 /// The side of the sources on which a hook runs.

@@ -2,7 +2,7 @@
 
 use crate::support::{Bench, job, local_workspace, with_git};
 use executor_core::job::{Artifact, ArtifactWhen};
-use executor_core::{BuildError, BuildStage, FailureReason, JobState, JobVariable};
+use executor_core::{BuildError, BuildStage, ExitCode, FailureReason, JobState, JobVariable};
 use executor_testkit::{Directive, Failure, Moment, ScriptedProvider};
 use job_runner::BuildRunnerOptions;
 use std::sync::Arc;
@@ -182,6 +182,37 @@ async fn sources_are_retried_in_a_clean_tree() {
             "get_sources",
             "get_sources",
             "step_script"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn sources_that_a_driver_could_not_fetch_are_retried() {
+    // R-EXEC-102
+    let provider = ScriptedProvider::new();
+    let reported = || BuildError::Recorded {
+        reason: FailureReason::ScriptFailure,
+        exit_code: Some(ExitCode(1)),
+        message: "the driver reports a failure".to_owned(),
+    };
+    provider.on(
+        BuildStage::GetSources,
+        Directive::fail(Failure::with(reported)),
+    );
+    let bench = Bench::scripted(&provider, with_git());
+    let job = job()
+        .variable(JobVariable::public("GET_SOURCES_ATTEMPTS", "2"))
+        .build();
+    let outcome = bench.run(job).await;
+    assert_eq!(outcome.failure_reason(), Some(FailureReason::ScriptFailure));
+    assert_eq!(outcome.exit_code(), Some(ExitCode(1)));
+    assert_eq!(
+        provider.stages()[1..],
+        [
+            "get_sources",
+            "clear_worktree",
+            "get_sources",
+            "cleanup_file_variables"
         ]
     );
 }
