@@ -64,6 +64,11 @@ impl AbstractExecutor {
         &self.shell
     }
 
+    /// Sets whether several jobs share the builds directory, for an executor that learns it before `prepare`.
+    pub fn share_builds_dir(&mut self, shared: bool) {
+        self.options.shared_builds_dir = shared;
+    }
+
     /// Stores the options, selects the shell and computes the directories. Touches no file.
     ///
     /// # Errors

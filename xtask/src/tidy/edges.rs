@@ -151,6 +151,11 @@ const TABLE: &[Row] = &[
         tests_import: &[],
     },
     Row {
+        name: "executor-custom",
+        imports: &["executor-core", "fail-point", "process", "shells"],
+        tests_import: &["job-runner"],
+    },
+    Row {
         name: "executor-docker",
         imports: &[
             "executor-core",
@@ -306,6 +311,7 @@ const TABLE: &[Row] = &[
 const BELOW_ASSEMBLY: &[&str] = &[
     "console",
     "executor-core",
+    "executor-custom",
     "executor-docker",
     "executor-layers",
     "executor-shell",
@@ -326,6 +332,7 @@ const ASSEMBLY: &[&str] = &[
     "console",
     "content-store",
     "executor-core",
+    "executor-custom",
     "executor-docker",
     "executor-layers",
     "executor-shell",

@@ -1,0 +1,130 @@
+//! What `config_exec` prints about the job's environment.
+
+use crate::error::CustomError;
+use executor_core::ShellDialect;
+use executor_core::shell::UnknownShell;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The longest output of `config_exec` that is read, in bytes.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// The environment of a job, as the driver describes it. Each value overrides the runner's for this job.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct ReportedConfig {
+    pub(crate) driver: Option<DriverInfo>,
+    pub(crate) hostname: Option<String>,
+    pub(crate) builds_dir: Option<String>,
+    pub(crate) cache_dir: Option<String>,
+    pub(crate) builds_dir_is_shared: Option<bool>,
+    /// Variables of the driver's own later calls.
+    pub(crate) job_env: Option<BTreeMap<String, String>>,
+    pub(crate) shell: Option<String>,
+}
+
+/// The driver's name and version.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct DriverInfo {
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+}
+
+impl ReportedConfig {
+    /// Reads the output: nothing, or one JSON object, in which unknown keys are ignored.
+    ///
+    /// # Errors
+    ///
+    /// For anything else.
+    pub(crate) fn read(output: &[u8]) -> Result<Self, CustomError> {
+        if output.trim_ascii().is_empty() {
+            return Ok(Self::default());
+        }
+        let invalid = |error: serde_json::Error| CustomError::ConfigOutput {
+            problem: format!("expected nothing or one JSON object: {error}"),
+        };
+        // In two steps, since of two equal keys the later counts.
+        let value: Value = serde_json::from_slice(output).map_err(invalid)?;
+        let value = match value {
+            Value::Object(_) => value,
+            Value::Null => return Ok(Self::default()),
+            _ => {
+                return Err(CustomError::ConfigOutput {
+                    problem: "expected nothing or one JSON object".to_owned(),
+                });
+            }
+        };
+        let mut config: Self = serde_json::from_value(value).map_err(invalid)?;
+        for text in [
+            &mut config.hostname,
+            &mut config.builds_dir,
+            &mut config.cache_dir,
+            &mut config.shell,
+        ] {
+            text.take_if(|text| text.is_empty());
+        }
+        Ok(config)
+    }
+
+    /// Returns the shell for the job's scripts; `None` means the runner's.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such shell.
+    pub(crate) fn dialect(&self) -> Result<Option<ShellDialect>, CustomError> {
+        let shell = self.shell.as_deref().map(str::parse).transpose();
+        shell.map_err(|error: UnknownShell| CustomError::ConfigOutput {
+            problem: error.to_string(),
+        })
+    }
+
+    /// Returns the line of the log that names the driver.
+    pub(crate) fn headline(&self) -> String {
+        let info = self.driver.as_ref();
+        let name = info.and_then(|info| info.name.as_deref());
+        let version = info.and_then(|info| info.version.as_deref());
+        match (name, version) {
+            (Some(name), Some(version)) => {
+                format!("Using Custom executor with driver {name} {version}...")
+            }
+            (Some(name), None) => format!("Using Custom executor with driver {name}..."),
+            (None, _) => "Using Custom executor...".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_nothing_or_one_object_is_read() {
+        let accepted = |text: &str| {
+            let read = ReportedConfig::read(text.as_bytes());
+            read.unwrap_or_else(|error| panic!("{text}: {error}"))
+        };
+        for text in ["", " \n", "null", "{}", r#"{"later": true, "shell": ""}"#] {
+            assert_eq!(accepted(text), ReportedConfig::default(), "{text}");
+        }
+        let twice = accepted(r#"{"hostname": "a", "hostname": "b"}"#);
+        assert_eq!(twice.hostname.as_deref(), Some("b"));
+        for text in [
+            "words",
+            "[]",
+            "5",
+            r#"{"hostname": "a"} {"hostname": "b"}"#,
+            r#"{"builds_dir": 5}"#,
+            r#"{"job_env": {"A": 1}}"#,
+            r#"{"driver": "name"}"#,
+            "{\"hostname\": \"\u{fffd}\"",
+        ] {
+            let read = ReportedConfig::read(text.as_bytes());
+            assert!(
+                matches!(read, Err(CustomError::ConfigOutput { .. })),
+                "{text}"
+            );
+        }
+    }
+}
