@@ -1,6 +1,7 @@
 //! The executors of this build. Only this module binds their names to crates.
 
 use executor_core::{ExecutorProvider, ProviderRegistry, RegisterError};
+use executor_custom::CustomOptions;
 use executor_docker::DockerOptions;
 use executor_shell::ShellConfig;
 use executor_ssh::{SshConfig, SshOptions};
@@ -20,6 +21,7 @@ pub(crate) const AUTO: &str = "auto";
 pub(crate) fn registry(
     shell: ShellConfig,
     docker: DockerOptions,
+    custom: CustomOptions,
     ssh: SshOptions,
     no_engine: Option<&str>,
 ) -> Result<ProviderRegistry, RegisterError> {
@@ -28,6 +30,8 @@ pub(crate) fn registry(
     let docker: Arc<dyn ExecutorProvider> = Arc::new(executor_docker::provider(docker));
     registry.register(executor_shell::NAME, Arc::clone(&shell))?;
     registry.register(executor_docker::NAME, Arc::clone(&docker))?;
+    let custom = executor_custom::provider(custom);
+    registry.register(executor_custom::NAME, Arc::new(custom))?;
     registry.register(executor_ssh::NAME, Arc::new(executor_ssh::provider(ssh)))?;
     let auto = match no_engine {
         Some(reason) => ByImage::without_containers(shell, reason),
@@ -44,5 +48,12 @@ pub(crate) fn registry(
 /// As [`registry`].
 pub(crate) fn unconfigured() -> Result<ProviderRegistry, RegisterError> {
     let ssh = SshOptions::from_environment(SshConfig::default(), |_| None);
-    registry(ShellConfig::default(), DockerOptions::new(), ssh, None)
+    let custom = CustomOptions::default();
+    registry(
+        ShellConfig::default(),
+        DockerOptions::new(),
+        custom,
+        ssh,
+        None,
+    )
 }

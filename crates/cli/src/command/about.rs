@@ -37,6 +37,11 @@ impl Described<'_> {
     }
 }
 
+/// Returns whether an executor starts the agent in its environments.
+fn runs_agent(name: &str) -> bool {
+    ![executor_shell::NAME, executor_custom::NAME].contains(&name)
+}
+
 /// Lists the executors of this build.
 pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
     let registry = crate::executors::unconfigured().map_err(Failure::environment)?;
@@ -51,7 +56,7 @@ pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
             name,
             shell,
             features: features.names(),
-            agent: (name != executor_shell::NAME).then(agent),
+            agent: runs_agent(name).then(agent),
         });
     }
     let text = if args.json {

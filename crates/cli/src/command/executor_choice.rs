@@ -1,5 +1,6 @@
 //! Selects the executor and the container engine of a run by options and settings.
 
+use super::custom_config;
 use super::docker_config::{config, connect};
 use super::engine_garbage::{self, Sweeper};
 use super::engine_owners::{Owner, Owners};
@@ -14,6 +15,7 @@ use console::{error_line, shown_name, strip_controls};
 use executor_core::ability::ResumeHandle;
 use executor_core::job::When;
 use executor_core::{Cancellation, chain};
+use executor_custom::CustomOptions;
 use executor_docker::config::DockerConfig;
 use executor_docker::engine::Engine;
 use executor_docker::garbage::{ObjectOwner, SweepReport, sweep};
@@ -105,8 +107,12 @@ impl ExecutorChoice<'_> {
             executor = executor_shell::NAME;
         }
         let mut ssh = SshConfig::default();
+        let mut custom = CustomOptions::default();
         if executor == executor_ssh::NAME {
             ssh = ssh_config(&self.settings()?)?;
+        } else if executor == executor_custom::NAME {
+            custom = custom_config::options(&self.settings()?)?;
+            custom.supervisor = Some(run.supervisor().clone());
         } else if executor != executor_shell::NAME {
             let settings = self.settings()?;
             let config = config(&settings, self.docker)?;
@@ -148,7 +154,8 @@ impl ExecutorChoice<'_> {
             options = options.with_config(config);
         }
         let ssh = SshOptions::from_environment(ssh, |name| std::env::var(name).ok());
-        let registry = crate::executors::registry(shell, options, ssh, no_engine.as_deref());
+        let registry =
+            crate::executors::registry(shell, options, custom, ssh, no_engine.as_deref());
         let registry = registry.map_err(Failure::environment)?;
         let executor = RunExecutor::registered(&registry, executor)
             .ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
@@ -199,6 +206,10 @@ impl ExecutorChoice<'_> {
         }
         if self.executor == executor_ssh::NAME {
             return Ok(format!("{:?}", ssh_config(&self.settings()?)?));
+        }
+        if self.executor == executor_custom::NAME {
+            let driver = custom_config::options(&self.settings()?)?;
+            return Ok(format!("{:?}", driver.config));
         }
         Ok(format!("{:?}", self.config()?))
     }

@@ -9,6 +9,7 @@ mod config;
 mod continued_run;
 mod control;
 mod created_pipeline;
+mod custom_config;
 mod docker_config;
 mod engine_garbage;
 mod engine_owners;

@@ -14,6 +14,7 @@
 use crate::project::{Project, files_below, is_of_slow_stage};
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,7 +33,8 @@ const CHAPTERS: [&str; 8] = [
 const OF_FUNCTIONS: [&str; 2] = ["functions.md", "functions-language.md"];
 
 /// Chapters that each have their own project, which starts from the first pipeline they show.
-const OF_RUNS: [&str; 4] = [
+const OF_RUNS: [&str; 5] = [
+    "custom.md",
     "getting-started.md",
     "second-pipeline.md",
     "runs.md",
@@ -63,8 +65,17 @@ fn project_of(chapter: &str) -> Project {
     Project::with_pipeline(file)
 }
 
-/// Writes the files that a part of a chapter shows: the blocks whose first line is a comment with a path.
+/// Writes the files that a part of a chapter shows: the blocks whose first line is a comment with a path, and programs of
+/// sh, where it is the second.
 fn write_shown(project: &Project, part: &str) {
+    const FIRST_LINE: &str = "#!/bin/sh\n";
+    for block in part.split(&format!("```sh\n{FIRST_LINE}# ")).skip(1) {
+        let (path, rest) = block.split_once('\n').expect("a second line");
+        let (file, _) = rest.split_once("```\n").expect("the file ends");
+        project.write(path, &format!("{FIRST_LINE}# {path}\n{file}"));
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(project.dir().join(path), executable).unwrap();
+    }
     for block in part.split("```yaml\n# ").skip(1) {
         let (path, rest) = block.split_once('\n').expect("a first line");
         let (file, _) = rest.split_once("```\n").expect("the file ends");

@@ -14,6 +14,7 @@ mod children;
 mod clean;
 mod clock;
 mod completion;
+mod custom;
 mod destructive_jobs;
 mod deviations;
 mod docker;

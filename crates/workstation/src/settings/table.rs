@@ -21,6 +21,7 @@ pub static SECTIONS: &[SettingSection] = &[
     DOCKER,
     SSH,
     SSH_HOSTS,
+    CUSTOM,
     HOST,
     PROJECTS,
     RESOURCE_GROUPS,
@@ -437,6 +438,80 @@ const DOCKER: SettingSection = SettingSection {
             "images that are never removed, as patterns",
         )
         .example("[\"debian:*\", \"registry.example.com/**\"]"),
+    ],
+};
+
+const CUSTOM: SettingSection = SettingSection {
+    name: "custom",
+    shape: SectionShape::Once,
+    about: "The [driver](custom.md) of `--executor custom`. The keys are those of GitLab Runner's `[runners.custom]`, with \
+            hyphens instead of underscores; the directories are those of its `[[runners]]`.",
+    users_alone: Some(RUNNER),
+    keys: &[
+        Key::new("run-exec", Text, "the program that runs a stage; required")
+            .example("\"/opt/driver/run.sh\""),
+        Key::new(
+            "run-args",
+            Texts,
+            "its first arguments, before the script and the stage",
+        ),
+        Key::new(
+            "config-exec",
+            Text,
+            "the program that describes the environment",
+        ),
+        Key::new("config-args", Texts, "its first arguments"),
+        Key::new(
+            "config-exec-timeout",
+            Count,
+            "the longest it may take, in seconds",
+        )
+        .default("3600"),
+        Key::new(
+            "prepare-exec",
+            Text,
+            "the program that prepares the environment",
+        ),
+        Key::new("prepare-args", Texts, "its first arguments"),
+        Key::new(
+            "prepare-exec-timeout",
+            Count,
+            "the longest it may take, in seconds",
+        )
+        .default("3600"),
+        Key::new(
+            "cleanup-exec",
+            Text,
+            "the program that removes the environment",
+        ),
+        Key::new("cleanup-args", Texts, "its first arguments"),
+        Key::new(
+            "cleanup-exec-timeout",
+            Count,
+            "the longest it may take, in seconds; a run of this machine waits 5 minutes at most",
+        )
+        .default("3600"),
+        Key::new(
+            "graceful-kill-timeout",
+            Count,
+            "the time from SIGTERM to SIGKILL, in seconds",
+        ),
+        Key::new(
+            "force-kill-timeout",
+            Count,
+            "how long a killed program may take to end, in seconds",
+        ),
+        Key::new(
+            "builds-dir",
+            Text,
+            "the directory for builds in the environment, unless `config-exec` prints one",
+        )
+        .example("\"/builds\""),
+        Key::new(
+            "cache-dir",
+            Text,
+            "the directory for caches in the environment, unless `config-exec` prints one",
+        ),
     ],
 };
 
