@@ -173,6 +173,11 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "process", "shells", "steps"],
         tests_import: &[],
     },
+    Row {
+        name: "executor-driver",
+        imports: &["executor-core", "process"],
+        tests_import: &[],
+    },
     // Functions from outside the environment: implements a port of the step-runner.
     Row {
         name: "step-library",

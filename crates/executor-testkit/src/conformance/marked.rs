@@ -23,6 +23,14 @@ pub(crate) fn can_list() -> bool {
     std::path::Path::new("/proc/self/environ").exists()
 }
 
+/// Returns the processes of this host that jobs of this process's suites left behind, each with its command line.
+///
+/// For [`SuiteOptions::leftovers`](crate::SuiteOptions::leftovers) of an executor whose workspace is remote although its
+/// processes run on this host. Call it when no job of a suite runs.
+pub fn marked_processes() -> Vec<String> {
+    processes(&format!("{}.", std::process::id()))
+}
+
 /// Returns the processes whose mark begins with `mark`, each with its command line.
 ///
 /// Empty where there is no `/proc`.

@@ -8,6 +8,7 @@ mod report;
 mod session;
 mod suite;
 
+pub use marked::marked_processes;
 pub use options::SuiteOptions;
 pub use report::{CheckReport, Report, Verdict};
 

@@ -1,0 +1,184 @@
+//! The driver of a provider: one process at a time.
+
+use crate::config::DriverConfig;
+use crate::connection::Connection;
+use crate::error::{DriverError, End};
+use crate::message::{Describe, Description, PROTOCOL};
+use parking_lot::Mutex;
+use process::{Command, ProcessTree, Settings, Stdin, Supervisor, TempDir};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+use tokio::task::JoinSet;
+
+/// Starts the driver when it is needed and not running.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    pub(crate) config: DriverConfig,
+    current: Mutex<Current>,
+    /// Distinguishes the environments of this provider from those of any other.
+    prefix: String,
+    next: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Current {
+    host: Option<Host>,
+    connection: Option<Arc<Connection>>,
+    /// One task per driver process; those of ended ones end by themselves.
+    tasks: JoinSet<()>,
+    closed: bool,
+}
+
+/// Where the driver runs.
+#[derive(Debug)]
+struct Host {
+    tree: ProcessTree,
+    /// The driver's own directory, removed with the provider or after the death of the runner.
+    directory: TempDir,
+}
+
+impl Driver {
+    pub(crate) fn new(config: DriverConfig) -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let prefix = format!(
+            "{}-{:x}",
+            std::process::id(),
+            now.unwrap_or_default().as_micros()
+        );
+        Self {
+            config,
+            current: Mutex::default(),
+            prefix,
+            next: AtomicU64::new(1),
+        }
+    }
+
+    /// Returns a name for an environment that no other has.
+    pub(crate) fn new_environment(&self) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        format!("{}-{number}", self.prefix)
+    }
+
+    /// Returns a running driver with its description; starts one if there is none.
+    ///
+    /// # Cancellation
+    ///
+    /// The future can be dropped at any time; a started driver then waits for the next caller.
+    pub(crate) async fn connect(&self) -> Result<(Arc<Connection>, Description), DriverError> {
+        let (connection, directory) = self.running()?;
+        let described = connection
+            .description
+            .get_or_try_init(|| self.describe(&connection, &directory));
+        let description = described.await?.clone();
+        Ok((connection, description))
+    }
+
+    /// Returns the running driver, if there is one that has described itself.
+    pub(crate) fn if_running(&self) -> Option<(Arc<Connection>, Description)> {
+        let connection = self.current.lock().connection.clone()?;
+        let description = connection.description.get()?.clone();
+        connection.is_alive().then_some((connection, description))
+    }
+
+    async fn describe(
+        &self,
+        connection: &Arc<Connection>,
+        directory: &str,
+    ) -> Result<Description, DriverError> {
+        let params = Describe {
+            protocol: PROTOCOL,
+            runwright: env!("CARGO_PKG_VERSION"),
+            directory,
+        };
+        let mut call = connection.call("describe", params, &[]).await?;
+        let description: Description = call.result(self.config.start_timeout).await?;
+        if description.protocol != PROTOCOL {
+            return Err(DriverError::Version {
+                name: description.name,
+                theirs: description.protocol,
+            });
+        }
+        let (name, version) = (&description.name, &description.version);
+        tracing::info!(name, version, "The driver is ready.");
+        Ok(description)
+    }
+
+    /// Returns the driver process and its directory; starts one if there is none.
+    fn running(&self) -> Result<(Arc<Connection>, String), DriverError> {
+        let mut current = self.current.lock();
+        let current = &mut *current;
+        if current.closed {
+            return Err(DriverError::Ended {
+                end: End::Stopped,
+                error_output: None,
+            });
+        }
+        let program = self.config.command.first().cloned().unwrap_or_default();
+        let start_error = |source| DriverError::Start {
+            program: program.clone(),
+            source: Arc::new(source),
+        };
+        let host = match &mut current.host {
+            Some(host) => host,
+            none => none.insert(self.host().map_err(start_error)?),
+        };
+        let directory = host.directory.path().to_string_lossy().into_owned();
+        let alive = current.connection.clone().filter(|it| it.is_alive());
+        if let Some(connection) = alive {
+            return Ok((connection, directory));
+        }
+        let command = Command::new(&program)
+            .args(self.config.command.iter().skip(1))
+            // The driver is the user's own tool, and needs the home directory, agents and the search path.
+            .envs(host.tree.environment().iter())
+            .stdin(Stdin::Piped);
+        let process = host.tree.spawn(&command).map_err(start_error)?;
+        let (connection, serve) = Connection::new(process, self.config.call_timeout);
+        current.tasks.spawn(serve);
+        current.connection = Some(Arc::clone(&connection));
+        Ok((connection, directory))
+    }
+
+    fn host(&self) -> Result<Host, process::ProcessError> {
+        let supervisor = match &self.config.supervisor {
+            Some(supervisor) => supervisor.clone(),
+            None => Supervisor::start(Settings::default())?,
+        };
+        let parent = self.config.directory.clone();
+        let parent = parent.unwrap_or_else(std::env::temp_dir);
+        Ok(Host {
+            tree: supervisor.tree(),
+            directory: supervisor.temp_dir(&parent, "driver-")?,
+        })
+    }
+
+    /// Ends the driver, first by closing its standard input; nothing is started afterwards.
+    pub(crate) async fn shutdown(&self, deadline: Duration) -> Result<(), DriverError> {
+        let Current {
+            host,
+            connection,
+            mut tasks,
+            ..
+        } = {
+            let mut current = self.current.lock();
+            std::mem::replace(
+                &mut *current,
+                Current {
+                    closed: true,
+                    ..Current::default()
+                },
+            )
+        };
+        if let Some(connection) = connection {
+            connection.close(deadline / 2).await;
+        }
+        while tasks.join_next().await.is_some() {}
+        let Some(host) = host else { return Ok(()) };
+        let closed = host.tree.close().await;
+        let removed = host.directory.remove().await;
+        closed
+            .and(removed)
+            .map_err(|source| DriverError::Stop(Arc::new(source)))
+    }
+}

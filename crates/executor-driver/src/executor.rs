@@ -1,0 +1,295 @@
+//! The executor: one job in an environment of the driver.
+
+use crate::call::{Answer, Limits};
+use crate::connection::Connection;
+use crate::driver::Driver;
+use crate::error::DriverError;
+use crate::message::{
+    Capability, Cleanup, Description, Dirs, Empty, File, Job, Lease, Prepare, Prepared, Run, Shell,
+};
+use crate::run::RunningScript;
+use crate::transfer::DriverFiles;
+use executor_core::ability::{Abilities, FileTransfer};
+use executor_core::{
+    AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, BuildStage, Cancellation,
+    Executor, ExecutorStage, JobOutcome, Placement, PrepareOptions, PreparedEnvironment,
+    ShellDialect, ShellInfo, StageCell, StageCommand, StageIo, StageResult,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Runs the stages of one job through the driver.
+///
+/// [`DriverProvider`](crate::DriverProvider) creates it.
+#[derive(Debug)]
+pub(crate) struct DriverExecutor {
+    base: AbstractExecutor,
+    driver: Arc<Driver>,
+    lease: Option<Lease>,
+    environment: Option<Environment>,
+}
+
+/// An environment that the driver was asked for, and that may exist.
+#[derive(Debug)]
+struct Environment {
+    name: String,
+    connection: Arc<Connection>,
+    can_reconnect: bool,
+    files: Option<Arc<dyn FileTransfer>>,
+    shell: ShellDialect,
+    runs: u32,
+}
+
+impl DriverExecutor {
+    pub(crate) fn new(driver: Arc<Driver>, lease: Option<Lease>) -> Self {
+        let base = AbstractExecutor::new(AbstractExecutorOptions {
+            // The driver names its own in `prepare`.
+            default_builds_dir: String::new(),
+            default_cache_dir: String::new(),
+            shared_builds_dir: true,
+            shell: ShellInfo::new(ShellDialect::Sh),
+            show_hostname: true,
+        });
+        Self {
+            base,
+            driver,
+            lease,
+            environment: None,
+        }
+    }
+
+    async fn start_preparing(
+        &mut self,
+        dirs: &BuildDirs,
+        connection: Arc<Connection>,
+        description: &Description,
+        cancellation: &Cancellation,
+    ) -> Result<Prepared, BuildError> {
+        let name = self.driver.new_environment();
+        let files = description.has(Capability::Files).then(|| {
+            let files = DriverFiles::new(Arc::clone(&self.driver), name.clone());
+            Arc::new(files) as Arc<dyn FileTransfer>
+        });
+        let environment = self.environment.insert(Environment {
+            name,
+            connection,
+            can_reconnect: description.has(Capability::Reconnect),
+            files,
+            shell: ShellDialect::Sh,
+            runs: 0,
+        });
+        let options = self.base.options()?;
+        let params = Prepare {
+            environment: &environment.name,
+            lease: self.lease.as_ref().map(|it| it.lease.as_str()),
+            job: job(options),
+            dirs: Dirs {
+                builds_dir: &dirs.builds_dir,
+                cache_dir: &dirs.cache_dir,
+                project_dir: &dirs.project_dir,
+                temp_dir: &dirs.temp_dir,
+            },
+            shell: options.config.shell.map(ShellDialect::as_str),
+        };
+        let config = &self.driver.config;
+        let limits = Limits {
+            answer: config.prepare_timeout,
+            stop: config.stop_timeout,
+        };
+        let call = environment.connection.call("prepare", params, &[]).await?;
+        match call.result_or_stop(limits, cancellation).await? {
+            Answer::Result(prepared) => Ok(prepared),
+            Answer::Stopped(_) => Err(BuildError::stopped("driver", cancellation)),
+        }
+    }
+}
+
+/// Returns the job as a driver sees it.
+fn job(options: &PrepareOptions) -> Job<'_> {
+    let image = options.job.image.name.as_str();
+    let variables = options.variables.iter();
+    Job {
+        id: options.job.id.0,
+        name: &options.job.job_info.name,
+        image: (!image.is_empty()).then_some(image),
+        variables: variables
+            .map(|it| (it.key.as_str(), it.value.as_str()))
+            .collect(),
+    }
+}
+
+#[async_trait::async_trait]
+impl Executor for DriverExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.base.shell()
+    }
+
+    async fn prepare(
+        &mut self,
+        mut options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<PreparedEnvironment, BuildError> {
+        cancellation.check()?;
+        self.base.set_current_stage(ExecutorStage::PREPARE);
+        let (connection, description) = tokio::select! {
+            biased;
+            connected = self.driver.connect() => connected?,
+            cause = cancellation.canceled() => return Err(cause.into()),
+        };
+        let config = Arc::make_mut(&mut options.config);
+        config
+            .builds_dir
+            .get_or_insert_with(|| description.builds_dir.clone());
+        config
+            .cache_dir
+            .get_or_insert_with(|| description.cache_dir.clone());
+        let dirs = self.base.prepare(options)?.clone();
+        let prepared = self
+            .start_preparing(&dirs, connection, &description, cancellation)
+            .await?;
+        let Some(environment) = &mut self.environment else {
+            return Err(not_prepared());
+        };
+        environment.shell = match prepared.shell {
+            Shell::Sh => ShellDialect::Sh,
+            Shell::Bash => ShellDialect::Bash,
+        };
+        let hostname = match prepared.hostname.as_str() {
+            "" => &description.name,
+            hostname => hostname,
+        };
+        let mut ready = self
+            .base
+            .remote_environment(hostname, environment.files.clone())?;
+        ready.shell.dialect = environment.shell;
+        Ok(ready)
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        self.base.set_current_stage(ExecutorStage::RUN);
+        cancellation.check()?;
+        if command.stage == BuildStage::StepRun {
+            return Err(BuildError::config(
+                "the driver executor runs scripts only; functions (`run`) need another executor",
+            ));
+        }
+        let options = self.base.options()?;
+        let Some(environment) = &mut self.environment else {
+            return Err(not_prepared());
+        };
+        environment.runs += 1;
+        let connection = environment.live_connection(&self.driver).await?;
+        let run = format!("{}.{}", environment.name, environment.runs);
+        let variables = &command.variables;
+        let files = variables.files.iter();
+        let params = Run {
+            environment: &environment.name,
+            run: &run,
+            stage: &command.stage.name(),
+            placement: match command.placement {
+                Placement::Helper => "helper",
+                Placement::User => "user",
+            },
+            shell: environment.shell.as_str(),
+            working_dir: &command.working_dir,
+            // A later variable of the same name wins.
+            variables: variables
+                .environment
+                .iter()
+                .map(|(key, value)| (key.as_str(), value.as_str()))
+                .collect::<BTreeMap<_, _>>(),
+            script_size: command.script.len(),
+            files: files
+                .map(|file| File {
+                    key: &file.key,
+                    size: file.content.len(),
+                })
+                .collect(),
+            temp_dir: &self.base.dirs()?.temp_dir,
+        };
+        let mut payload = vec![command.script.as_bytes()];
+        payload.extend(variables.files.iter().map(|file| file.content.as_slice()));
+        let call = connection.call("run", params, &payload).await;
+        let script = RunningScript {
+            driver: &self.driver,
+            environment: &environment.name,
+            run: &run,
+            can_reconnect: environment.can_reconnect,
+            config: &options.config,
+            call: call.map_err(|error| BuildError::from(error).given_up())?,
+        };
+        let io = StageIo {
+            trace: &*options.trace,
+            cancellation,
+        };
+        script.follow(io).await
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.base.finish(outcome);
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        self.base.cleanup();
+        let Some(environment) = &self.environment else {
+            return Ok(());
+        };
+        // A driver that died may have left the environment behind, so another process removes it.
+        let (connection, _) = self.driver.connect().await?;
+        let params = Cleanup {
+            environment: &environment.name,
+        };
+        let mut call = connection.call("cleanup", params, &[]).await?;
+        let removed = call
+            .result::<Empty>(self.driver.config.cleanup_timeout)
+            .await;
+        removed?;
+        self.environment = None;
+        Ok(())
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.base.current_stage()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.base.set_current_stage(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.base.stage_cell()
+    }
+
+    fn abilities(&self) -> Abilities {
+        let environment = self.environment.as_ref();
+        Abilities {
+            steps: None,
+            terminal: None,
+            file_transfer: environment.and_then(|it| it.files.clone()),
+            port_proxy: None,
+            suspend: None,
+            resumable: None,
+        }
+    }
+}
+
+impl Environment {
+    /// Returns a driver process that knows this environment.
+    async fn live_connection(&mut self, driver: &Driver) -> Result<Arc<Connection>, BuildError> {
+        if !self.connection.is_alive() {
+            if !self.can_reconnect {
+                return Err(DriverError::EnvironmentGone.into());
+            }
+            self.connection = driver.connect().await?.0;
+        }
+        Ok(Arc::clone(&self.connection))
+    }
+}
+
+fn not_prepared() -> BuildError {
+    BuildError::not_prepared("driver")
+}

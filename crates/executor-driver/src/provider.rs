@@ -1,0 +1,152 @@
+//! The provider: the driver process and its capacity.
+
+use crate::call::{Answer, Limits};
+use crate::config::DriverConfig;
+use crate::connection::Connection;
+use crate::driver::Driver;
+use crate::executor::DriverExecutor;
+use crate::message::{Acquire, Capability, Empty, Lease, Status};
+use executor_core::{
+    AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
+    FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The executor's name in a registry.
+pub const NAME: &str = "driver";
+
+/// Creates executors whose jobs run through one driver.
+#[derive(Debug)]
+pub struct DriverProvider {
+    driver: Arc<Driver>,
+}
+
+/// Returns the provider. Nothing is started before the first `acquire`.
+pub fn provider(config: DriverConfig) -> DriverProvider {
+    DriverProvider {
+        driver: Arc::new(Driver::new(config)),
+    }
+}
+
+impl DriverProvider {
+    /// Returns what the driver still holds: environments and leases. Empty when no driver runs.
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not answer.
+    pub async fn held(&self) -> Result<Vec<String>, ProviderError> {
+        let Some((connection, _)) = self.driver.if_running() else {
+            return Ok(Vec::new());
+        };
+        let limit = self.driver.config.call_timeout;
+        let mut call = connection.call("status", Empty {}, &[]).await?;
+        let status: Status = call.result(limit).await?;
+        let environments = status.environments.into_iter();
+        let environments = environments.map(|it| format!("environment {it}"));
+        let leases = status.leases.into_iter().map(|it| format!("lease {it}"));
+        Ok(environments.chain(leases).collect())
+    }
+
+    async fn reserve(
+        &self,
+        connection: &Arc<Connection>,
+        config: &RunnerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<Lease, AcquireError> {
+        let runner = config.name.as_str();
+        let call = connection.call("acquire", Acquire { runner }, &[]).await?;
+        let limits = Limits {
+            answer: self.driver.config.prepare_timeout,
+            stop: self.driver.config.stop_timeout,
+        };
+        match call.result_or_stop(limits, cancellation).await? {
+            Answer::Result(lease) => Ok(lease),
+            Answer::Stopped(lease) => {
+                if let Some(lease) = lease {
+                    self.give_back(&lease).await;
+                }
+                Err(cancellation
+                    .cause()
+                    .map_or(AcquireError::NoFreeExecutor, AcquireError::Canceled))
+            }
+        }
+    }
+
+    /// Releases a lease, unless its driver process is gone.
+    async fn give_back(&self, lease: &Lease) {
+        let Some((connection, _)) = self.driver.if_running() else {
+            return;
+        };
+        let released = async {
+            let mut call = connection.call("release", lease, &[]).await?;
+            let limit = self.driver.config.cleanup_timeout;
+            call.result::<Empty>(limit).await
+        };
+        if let Err(error) = released.await {
+            tracing::warn!(lease = lease.lease, %error, "The driver did not release its capacity.");
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl ExecutorProvider for DriverProvider {
+    fn can_create(&self) -> Result<(), ProviderError> {
+        if self.driver.config.command.is_empty() {
+            return Err(ProviderError::new(
+                "no driver is configured: set `command` in `[driver]`, such as [\"python3\", \"/opt/drivers/host.py\"]",
+            ));
+        }
+        Ok(())
+    }
+
+    fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        let lease = data.get::<Lease>().cloned();
+        let executor = DriverExecutor::new(Arc::clone(&self.driver), lease);
+        Ok(Box::new(executor))
+    }
+
+    async fn acquire(
+        &self,
+        config: &RunnerConfig,
+        cancellation: &Cancellation,
+    ) -> Result<ExecutorData, AcquireError> {
+        cancellation.check()?;
+        let (connection, description) = tokio::select! {
+            biased;
+            connected = self.driver.connect() => connected?,
+            cause = cancellation.canceled() => return Err(cause.into()),
+        };
+        if !description.has(Capability::Capacity) {
+            return Ok(ExecutorData::new());
+        }
+        let lease = self.reserve(&connection, config, cancellation).await?;
+        Ok(ExecutorData::new().with(lease))
+    }
+
+    async fn release(&self, _config: &RunnerConfig, data: ExecutorData) {
+        if let Some(lease) = data.get::<Lease>() {
+            self.give_back(lease).await;
+        }
+    }
+
+    fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
+        features.variables = true;
+        features.shared = true;
+        Ok(())
+    }
+
+    fn config_info(&self, _config: &RunnerConfig, _info: &mut ConfigInfo) {}
+
+    fn default_shell(&self) -> Option<ShellDialect> {
+        Some(ShellDialect::Sh)
+    }
+
+    fn init(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
+        Ok(self.driver.shutdown(deadline).await?)
+    }
+}

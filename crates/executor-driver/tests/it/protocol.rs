@@ -1,0 +1,70 @@
+//! Drivers that break the protocol.
+
+use crate::support::{TestJob, changed};
+use executor_core::chain;
+
+/// Fails in `prepare` with this method, with these words.
+async fn check(body: &str, words: &str) {
+    let method = format!("def call_prepare(self, call, params, payload):\n    {body}");
+    let mut job = TestJob::open(changed(&method)).await.unwrap();
+    let error = job
+        .prepare(&executor_core::Cancellation::new())
+        .await
+        .unwrap_err();
+    let message = error.chain();
+    assert!(message.contains(words), "{words:?} in {message:?}");
+    let _ = job.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stray_print_is_shown() {
+    let print =
+        "os.write(call.connection.output.fileno(), b'debug: at\\x01 step 2\\n'); time.sleep(600)";
+    check(
+        print,
+        r#"printed "debug: at\x01 step 2\n" on its standard output, which belongs to the protocol"#,
+    )
+    .await;
+    let header = "call.connection.output.write(b'\\0\\0\\0\\x02\\0\\0\\0\\0{]'); time.sleep(600)";
+    check(header, r#"printed "{]" on its standard output"#).await;
+    // The example moves its own standard output away, so a print does no harm.
+    let method = "def call_run(self, call, params, payload):\n    print('stray', flush=True)\n    return host.Host.call_run(self, call, params, payload)";
+    let mut job = TestJob::prepared(changed(method)).await;
+    assert!(job.run("true").await.unwrap().status.is_success());
+    job.end().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_call_ends_the_driver() {
+    let other = "call.connection.send({'id': 77, 'result': {}}); time.sleep(600)";
+    check(other, "answered the call 77, which is not open").await;
+    let twice = "call.connection.send({'id': call.id, 'error': {}}); time.sleep(0.1)";
+    check(twice, "the driver gave no message").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_than_the_window_ends_the_driver() {
+    let flood = "[call.connection.send({'id': call.id, 'output': {'stream': 'stdout'}}, b'x' * 65536) for _ in range(17)]; time.sleep(600)";
+    check(flood, "more than 1 MiB").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn result_of_another_form_is_shown() {
+    check("return {'shell': 'fish'}", "unknown variant `fish`").await;
+    check(
+        "raise host.Refused('no such board: ‘b7’', 'config')",
+        "prepare: no such board: ‘b7’",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_version_is_refused() {
+    let method = "def call_describe(self, call, params, payload):\n    return {**host.Host.call_describe(self, call, params, payload), 'protocol': 9}";
+    let error = TestJob::open(changed(method)).await.map(drop).unwrap_err();
+    let message = chain(&error);
+    assert!(
+        message.contains("speaks version 9 of the protocol, and this program version 1"),
+        "{message}"
+    );
+}
