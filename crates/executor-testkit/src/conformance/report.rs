@@ -18,6 +18,8 @@ pub enum Verdict {
 pub struct CheckReport {
     /// The check.
     pub name: &'static str,
+    /// What the contract demands, in one sentence.
+    pub contract: &'static str,
     /// Its result.
     pub verdict: Verdict,
     /// Its duration.
@@ -143,6 +145,7 @@ mod tests {
     fn report(verdicts: &[(&'static str, Verdict)]) -> Report {
         let checks = verdicts.iter().map(|(name, verdict)| CheckReport {
             name,
+            contract: "It does.",
             verdict: verdict.clone(),
             duration: Duration::from_millis(1500),
         });

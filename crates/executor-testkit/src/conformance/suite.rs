@@ -65,6 +65,7 @@ impl Suite {
             let verdict = self.run(check).await;
             report.checks.push(CheckReport {
                 name: check.name,
+                contract: check.contract,
                 verdict,
                 duration: start.elapsed(),
             });
