@@ -163,6 +163,7 @@ class Host:
     def call_run(self, call, params, payload):
         size, temp_dir = params["script_size"], params["temp_dir"]
         script = os.path.join(temp_dir, ".script." + params["run"])
+        os.makedirs(temp_dir, mode=0o700, exist_ok=True)  # an earlier stage may have removed it
         write_private(script, payload[:size])
         variables = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "USER") if name in os.environ}
         variables.update(params["variables"], RUNWRIGHT_ENVIRONMENT=params["environment"])
@@ -187,7 +188,7 @@ class Host:
         ended.wait()
         call.when_stopped(None)  # from here on another process may get the number of the group
         process.wait()
-        os.unlink(script)
+        remove_file(script)
         code = process.returncode
         return {"exit_code": code} if code >= 0 else {"signal": -code}
 
@@ -214,9 +215,13 @@ class Host:
         self.environments.pop(environment, None)
 
 
-def write_private(path, content):
+def remove_file(path):
     if os.path.lexists(path):
         os.unlink(path)
+
+
+def write_private(path, content):
+    remove_file(path)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
 

@@ -3,6 +3,7 @@
 use executor_core::{ExecutorProvider, ProviderRegistry, RegisterError};
 use executor_custom::CustomOptions;
 use executor_docker::DockerOptions;
+use executor_driver::DriverConfig;
 use executor_shell::ShellConfig;
 use executor_ssh::{SshConfig, SshOptions};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub(crate) fn registry(
     shell: ShellConfig,
     docker: DockerOptions,
     custom: CustomOptions,
+    driver: DriverConfig,
     ssh: SshOptions,
     no_engine: Option<&str>,
 ) -> Result<ProviderRegistry, RegisterError> {
@@ -32,6 +34,8 @@ pub(crate) fn registry(
     registry.register(executor_docker::NAME, Arc::clone(&docker))?;
     let custom = executor_custom::provider(custom);
     registry.register(executor_custom::NAME, Arc::new(custom))?;
+    let driver = executor_driver::provider(driver);
+    registry.register(executor_driver::NAME, Arc::new(driver))?;
     registry.register(executor_ssh::NAME, Arc::new(executor_ssh::provider(ssh)))?;
     let auto = match no_engine {
         Some(reason) => ByImage::without_containers(shell, reason),
@@ -48,11 +52,11 @@ pub(crate) fn registry(
 /// As [`registry`].
 pub(crate) fn unconfigured() -> Result<ProviderRegistry, RegisterError> {
     let ssh = SshOptions::from_environment(SshConfig::default(), |_| None);
-    let custom = CustomOptions::default();
     registry(
         ShellConfig::default(),
         DockerOptions::new(),
-        custom,
+        CustomOptions::default(),
+        DriverConfig::default(),
         ssh,
         None,
     )

@@ -113,6 +113,7 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
         Command::Lint(args) => command::lint(&args),
         Command::Show(args) => command::show(&args),
         Command::Steps(args) => command::steps(&args),
+        Command::Driver(args) => command::driver(&args),
         Command::Vendor(args) => command::vendor(&args),
         Command::GitLab(args) => command::gitlab(&args),
         Command::Config(args) => command::config(&args),

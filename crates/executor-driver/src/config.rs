@@ -29,6 +29,13 @@ pub struct DriverConfig {
     pub supervisor: Option<Supervisor>,
 }
 
+/// No command: a driver that cannot be started.
+impl Default for DriverConfig {
+    fn default() -> Self {
+        Self::new([""; 0])
+    }
+}
+
 impl DriverConfig {
     /// Returns the settings of a driver with the default times.
     pub fn new<W: Into<String>>(command: impl IntoIterator<Item = W>) -> Self {

@@ -114,7 +114,9 @@ impl Driver {
                 error_output: None,
             });
         }
-        let program = self.config.command.first().cloned().unwrap_or_default();
+        let [program, arguments @ ..] = self.config.command.as_slice() else {
+            return Err(DriverError::NoCommand);
+        };
         let start_error = |source| DriverError::Start {
             program: program.clone(),
             source: Arc::new(source),
@@ -128,8 +130,8 @@ impl Driver {
         if let Some(connection) = alive {
             return Ok((connection, directory));
         }
-        let command = Command::new(&program)
-            .args(self.config.command.iter().skip(1))
+        let command = Command::new(program)
+            .args(arguments)
             // The driver is the user's own tool, and needs the home directory, agents and the search path.
             .envs(host.tree.environment().iter())
             .stdin(Stdin::Piped);

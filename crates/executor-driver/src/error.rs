@@ -13,6 +13,11 @@ const BACKEND: &str = "driver";
 /// The error of starting a driver or of a call.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum DriverError {
+    /// The settings name no program.
+    #[error(
+        "no driver is configured: set `command` in `[driver]` of the settings, such as [\"python3\", \"/opt/drivers/host.py\"]"
+    )]
+    NoCommand,
     /// The program cannot be started.
     #[error("start the driver {program:?}")]
     Start {
@@ -119,7 +124,7 @@ impl DriverError {
                 **source,
                 ProcessError::NotFound { .. } | ProcessError::Unpassable { .. }
             ),
-            Self::Version { .. } | Self::TooLarge(_) => true,
+            Self::NoCommand | Self::Version { .. } | Self::TooLarge(_) => true,
             _ => self.refusal() == Some(RefusalKind::Config),
         }
     }

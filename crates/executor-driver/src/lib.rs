@@ -9,8 +9,9 @@
 //! use executor_driver::DriverConfig;
 //!
 //! let config = DriverConfig::new(["python3", "/opt/drivers/host.py"]);
-//! let provider = executor_driver::provider(config);
-//! provider.can_create()?;
+//! let mut features = FeaturesInfo::default();
+//! executor_driver::provider(config).features(&mut features)?;
+//! assert!(features.variables);
 //! # Ok::<(), ProviderError>(())
 //! ```
 //!

@@ -70,7 +70,9 @@ mod timeline;
 
 pub use builder::{CommandBuilder, JobBuilder, OptionsBuilder, runner_config};
 pub use clock::ManualClock;
-pub use conformance::{CheckReport, Report, SuiteOptions, Verdict, conformance, marked_processes};
+pub use conformance::{
+    CheckReport, Report, SuiteOptions, Verdict, conformance, is_check, marked_processes,
+};
 pub use event::Event;
 pub use gate::Gate;
 pub use not_tested::not_tested;

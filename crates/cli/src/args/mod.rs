@@ -6,6 +6,7 @@ mod control;
 mod deferred;
 mod directory;
 mod docker;
+mod driver;
 mod environments;
 mod explain;
 mod gitlab;
@@ -34,6 +35,7 @@ pub(crate) use control::{CancelArgs, PlayArgs};
 pub(crate) use deferred::Deferred;
 pub(crate) use directory::DirectoryArg;
 pub(crate) use docker::DockerArgs;
+pub(crate) use driver::{DriverAction, DriverArgs, DriverCheckArgs, DriverProtocol};
 pub(crate) use environments::{EnvironmentsAction, EnvironmentsArgs, StopArgs};
 pub(crate) use explain::{ExplainArgs, VariablesArgs};
 pub(crate) use gitlab::GitLabArgs;
@@ -175,6 +177,8 @@ pub(crate) enum Command {
     Init(Deferred<InitArgs>),
     /// Install a git hook that runs the jobs that a push touches
     Hook(Deferred<HookArgs>),
+    /// Check a driver: a program of yours that gives jobs an environment
+    Driver(Deferred<DriverArgs>),
     /// Show the executors this build has
     Executors(Deferred<ExecutorsArgs>),
     /// Print a completion script for a shell

@@ -39,7 +39,12 @@ impl Described<'_> {
 
 /// Returns whether an executor starts the agent in its environments.
 fn runs_agent(name: &str) -> bool {
-    ![executor_shell::NAME, executor_custom::NAME].contains(&name)
+    ![
+        executor_shell::NAME,
+        executor_custom::NAME,
+        executor_driver::NAME,
+    ]
+    .contains(&name)
 }
 
 /// Lists the executors of this build.

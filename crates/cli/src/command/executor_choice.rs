@@ -2,6 +2,7 @@
 
 use super::custom_config;
 use super::docker_config::{config, connect};
+use super::driver_config;
 use super::engine_garbage::{self, Sweeper};
 use super::engine_owners::{Owner, Owners};
 use super::image_checks::refuse_bad_images;
@@ -20,6 +21,7 @@ use executor_docker::config::DockerConfig;
 use executor_docker::engine::Engine;
 use executor_docker::garbage::{ObjectOwner, SweepReport, sweep};
 use executor_docker::{DockerError, DockerOptions};
+use executor_driver::DriverConfig;
 use executor_shell::ShellConfig;
 use executor_ssh::{SshConfig, SshOptions};
 use includes::FetchPolicy;
@@ -106,9 +108,13 @@ impl ExecutorChoice<'_> {
         if executor == AUTO && !may_have_images(run.plan()) {
             executor = executor_shell::NAME;
         }
+        let mut driver = DriverConfig::default();
         let mut ssh = SshConfig::default();
         let mut custom = CustomOptions::default();
-        if executor == executor_ssh::NAME {
+        if executor == executor_driver::NAME {
+            driver = driver_config::of_settings(&self.settings()?)?;
+            driver.supervisor = Some(run.supervisor().clone());
+        } else if executor == executor_ssh::NAME {
             ssh = ssh_config(&self.settings()?)?;
         } else if executor == executor_custom::NAME {
             custom = custom_config::options(&self.settings()?)?;
@@ -155,7 +161,7 @@ impl ExecutorChoice<'_> {
         }
         let ssh = SshOptions::from_environment(ssh, |name| std::env::var(name).ok());
         let registry =
-            crate::executors::registry(shell, options, custom, ssh, no_engine.as_deref());
+            crate::executors::registry(shell, options, custom, driver, ssh, no_engine.as_deref());
         let registry = registry.map_err(Failure::environment)?;
         let executor = RunExecutor::registered(&registry, executor)
             .ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
@@ -203,6 +209,10 @@ impl ExecutorChoice<'_> {
     pub(super) fn container_setup(self) -> Result<String, Failure> {
         if self.executor == executor_shell::NAME {
             return Ok(String::new());
+        }
+        if self.executor == executor_driver::NAME {
+            let driver = driver_config::of_settings(&self.settings()?)?;
+            return Ok(format!("{:?}", driver.command));
         }
         if self.executor == executor_ssh::NAME {
             return Ok(format!("{:?}", ssh_config(&self.settings()?)?));

@@ -33,12 +33,13 @@ const CHAPTERS: [&str; 8] = [
 const OF_FUNCTIONS: [&str; 2] = ["functions.md", "functions-language.md"];
 
 /// Chapters that each have their own project, which starts from the first pipeline they show.
-const OF_RUNS: [&str; 5] = [
+const OF_RUNS: [&str; 6] = [
     "custom.md",
     "getting-started.md",
     "second-pipeline.md",
     "runs.md",
     "environments.md",
+    "drivers.md",
 ];
 
 fn root() -> PathBuf {
@@ -62,11 +63,16 @@ fn shop() -> Project {
 fn project_of(chapter: &str) -> Project {
     let (_, rest) = chapter.split_once("```yaml\n").expect("a file");
     let (file, _) = rest.split_once("```\n").expect("the file ends");
-    Project::with_pipeline(file)
+    let project = Project::with_pipeline(file);
+    if chapter.contains("host.py") {
+        let driver = root().join("examples/drivers/host.py");
+        fs::copy(driver, project.dir().join("host.py")).unwrap();
+    }
+    project
 }
 
 /// Writes the files that a part of a chapter shows: the blocks whose first line is a comment with a path, and programs of
-/// sh, where it is the second.
+/// sh, where it is the second. `config.toml` is the user's own.
 fn write_shown(project: &Project, part: &str) {
     const FIRST_LINE: &str = "#!/bin/sh\n";
     for block in part.split(&format!("```sh\n{FIRST_LINE}# ")).skip(1) {
@@ -76,11 +82,19 @@ fn write_shown(project: &Project, part: &str) {
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(project.dir().join(path), executable).unwrap();
     }
-    for block in part.split("```yaml\n# ").skip(1) {
-        let (path, rest) = block.split_once('\n').expect("a first line");
-        let (file, _) = rest.split_once("```\n").expect("the file ends");
-        if !path.contains(' ') {
-            project.write(path, &format!("# {path}\n{file}"));
+    for start in ["```yaml\n# ", "```python\n# ", "```toml\n# "] {
+        for block in part.split(start).skip(1) {
+            let (path, rest) = block.split_once('\n').expect("a first line");
+            let (file, _) = rest.split_once("```\n").expect("the file ends");
+            let file = format!("# {path}\n{file}");
+            match path {
+                "config.toml" => {
+                    fs::create_dir_all(project.home()).unwrap();
+                    fs::write(project.home().join(path), file).unwrap();
+                }
+                path if path.contains(' ') => {}
+                path => project.write(path, &file),
+            }
         }
     }
 }

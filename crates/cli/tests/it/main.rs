@@ -21,6 +21,7 @@ mod docker;
 mod docker_garbage;
 mod docker_resume;
 mod docker_warm;
+mod drivers;
 #[cfg(feature = "embedded-agent")]
 mod embedded_agent;
 mod environments;

@@ -181,9 +181,14 @@ impl SuiteOptions {
     }
 }
 
+/// Returns whether the suite has a check with this name.
+pub fn is_check(name: &str) -> bool {
+    CHECKS.iter().any(|check| check.name == name)
+}
+
 fn assert_known(name: &str) {
     assert!(
-        CHECKS.iter().any(|check| check.name == name),
+        is_check(name),
         "there is no check {name:?}; the checks are {:?}",
         CHECKS.iter().map(|check| check.name).collect::<Vec<_>>()
     );

@@ -20,6 +20,7 @@
 //! 3. List options with the same or the opposite effect in `yields_to`, by name.
 //! 4. `cargo xtask settings-docs` writes the reference in the guide and the schemas.
 
+mod driver_table;
 mod error;
 mod instance;
 mod jobs;

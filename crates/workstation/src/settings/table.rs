@@ -2,6 +2,7 @@ use super::SettingKey as Key;
 use super::SettingKind::{
     Count, Duration, Flag, Globs, Path, Secret, Size, Text, Texts, Word, Words,
 };
+use super::driver_table::DRIVER;
 use super::ssh_table::{SSH, SSH_HOSTS};
 use super::{SectionShape, SettingSection};
 
@@ -19,6 +20,7 @@ pub static SECTIONS: &[SettingSection] = &[
     INCLUDE,
     CACHE,
     DOCKER,
+    DRIVER,
     SSH,
     SSH_HOSTS,
     CUSTOM,

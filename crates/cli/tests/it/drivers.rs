@@ -1,0 +1,143 @@
+//! `--executor driver` and `runwright driver check`, with the example driver.
+
+use crate::project::Project;
+use std::fs;
+use std::path::Path;
+
+/// Returns a project with the example driver as `host.py`, and the user's settings for it.
+fn project(pipeline: &str) -> Project {
+    let project = Project::with_pipeline(pipeline);
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/drivers/host.py");
+    fs::copy(driver, project.dir().join("host.py")).unwrap();
+    let settings = "[driver]\ncommand = [\"python3\", \"host.py\"]\n";
+    fs::create_dir(project.home()).unwrap();
+    fs::write(project.home().join("config.toml"), settings).unwrap();
+    project
+}
+
+#[test]
+fn jobs_exchange_files_through_the_driver() {
+    let project = project(
+        "build:\n  stage: build\n  script: [mkdir out, echo made > out/file]\n  artifacts: {paths: [out]}\n\
+         test:\n  stage: test\n  script: [cat out/file, exit 7]\n",
+    );
+    let done = project
+        .runwright(&["run", "--executor", "driver"])
+        .expect_code(1);
+    assert!(done.stdout.contains("test  | made"), "{}", done.all());
+    assert!(done.all().contains("exit code 7"), "{}", done.all());
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn driver_is_chosen_by_the_user_alone() {
+    let project = project("job: {script: ['true']}\n");
+    fs::remove_file(project.home().join("config.toml")).unwrap();
+    let run = ["run", "--executor", "driver"];
+    let missing = project.runwright(&run).expect_code(2);
+    assert!(
+        missing.stderr.contains("`command` is missing"),
+        "{}",
+        missing.stderr
+    );
+    project.write(
+        ".runwright.toml",
+        "[driver]\ncommand = [\"python3\", \"host.py\"]\n",
+    );
+    let refused = project.runwright(&run).expect_code(2);
+    let reason = "[driver] is not allowed in a project's settings";
+    assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+}
+
+#[test]
+fn dead_driver_fails_the_job_with_its_last_words() {
+    let project = project("job: {script: ['true']}\n");
+    let dies = "import host, os, sys\n\
+                class Dies(host.Host):\n    \
+                    def call_run(self, call, params, payload):\n        \
+                        print('the board is on fire', file=sys.stderr)\n        \
+                        os._exit(4)\n\
+                host.main(Dies())\n";
+    project.write("host2.py", dies);
+    let settings = "[driver]\ncommand = [\"python3\", \"host2.py\"]\n";
+    fs::write(project.home().join("config.toml"), settings).unwrap();
+    let done = project
+        .runwright(&["run", "--executor", "driver"])
+        .expect_code(3);
+    assert!(
+        done.all().contains("the driver exited with code 4"),
+        "{}",
+        done.all()
+    );
+    assert!(
+        done.all().contains("the board is on fire"),
+        "{}",
+        done.all()
+    );
+    assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn report_shows_the_rule_and_what_came() {
+    let project = project("job: {script: ['true']}\n");
+    let wrong = "import host\n\
+                 class Wrong(host.Host):\n    \
+                     def call_run(self, call, params, payload):\n        \
+                         return {'exit_code': int(super().call_run(call, params, payload) != {'exit_code': 0})}\n\
+                 host.main(Wrong())\n";
+    project.write("wrong.py", wrong);
+    let check = [
+        "driver",
+        "check",
+        "--only",
+        "success",
+        "--only",
+        "exit_codes",
+    ];
+    let done = project
+        .runwright(&[&check, &["python3", "wrong.py"][..]].concat())
+        .expect_code(1);
+    assert_eq!(
+        done.stdout,
+        "passed   start\n\
+         passed   success\n\
+         FAILED   exit_codes\n  \
+           expected A failed script is a result, with its exit code unchanged.\n  \
+           found    exit 2 became exit code 1, which is code 1\n\
+         \n\
+         2 passed, 1 failed, 0 skipped\n"
+    );
+
+    let done = project
+        .runwright(&[&check, &["--json", "--", "python3", "host.py"][..]].concat())
+        .expect_code(0);
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(report["passed"], true);
+    assert_eq!(report["checks"][2]["name"], "exit_codes");
+    assert_eq!(report["checks"][2]["result"], "passed");
+    let rule = "A failed script is a result, with its exit code unchanged.";
+    assert_eq!(report["checks"][2]["expected"], rule);
+}
+
+#[test]
+fn driver_that_does_not_start_fails_the_first_check() {
+    let project = project("job: {script: ['true']}\n");
+    let done = project
+        .runwright(&["driver", "check", "echo", "ready"])
+        .expect_code(1);
+    assert!(
+        done.stdout.starts_with("FAILED   start\n"),
+        "{}",
+        done.stdout
+    );
+    let printed = "printed \"ready\\n\" on its standard output";
+    assert!(done.stdout.contains(printed), "{}", done.stdout);
+    let unknown = project
+        .runwright(&["driver", "check", "--only", "sucess", "echo"])
+        .expect_code(2);
+    assert!(
+        unknown.stderr.contains("there is no check \"sucess\""),
+        "{}",
+        unknown.stderr
+    );
+}
