@@ -46,8 +46,12 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) enum Answer<T> {
     Result(T),
-    /// The stop was requested; the result may have come nevertheless.
-    Stopped(Option<T>),
+    /// The call was told to give up; its result may have come nevertheless.
+    GivenUp {
+        late: Option<T>,
+        /// `None` when a stop was requested.
+        error: Option<DriverError>,
+    },
 }
 
 impl Call {
@@ -148,17 +152,14 @@ impl Call {
             _ = cancellation.canceled() => None,
             result = self.result(limits.answer) => Some(result),
         };
-        match result {
-            Some(Err(error @ DriverError::NoAnswer { .. })) => {
-                self.stop(Signal::Kill);
-                Err(error)
-            }
-            Some(result) => result.map(Answer::Result),
-            None => {
-                self.stop(Signal::Kill);
-                Ok(Answer::Stopped(self.result(limits.stop).await.ok()))
-            }
-        }
+        let error = match result {
+            None => None,
+            Some(Err(error @ DriverError::NoAnswer { .. })) => Some(error),
+            Some(result) => return result.map(Answer::Result),
+        };
+        self.stop(Signal::Kill);
+        let late = self.result(limits.stop).await.ok();
+        Ok(Answer::GivenUp { late, error })
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) enum DriverError {
     #[error("the driver did not end a killed script within {}", HumanDuration(*.0))]
     Unkillable(Duration),
     /// The environment was in a driver process that has ended.
-    #[error("the driver was started again since the job was prepared, so its environment is gone")]
+    #[error("the driver process that prepared the job has ended, so its environment is gone")]
     EnvironmentGone,
 }
 

@@ -3,7 +3,7 @@
 use crate::call::{Answer, Limits};
 use crate::connection::Connection;
 use crate::driver::Driver;
-use crate::error::DriverError;
+use crate::environment::Environment;
 use crate::message::{
     Capability, Cleanup, Description, Dirs, Empty, File, Job, Lease, Prepare, Prepared, Run, Shell,
 };
@@ -26,15 +26,13 @@ pub(crate) struct DriverExecutor {
     base: AbstractExecutor,
     driver: Arc<Driver>,
     lease: Option<Lease>,
-    environment: Option<Environment>,
+    started: Option<Started>,
 }
 
-/// An environment that the driver was asked for, and that may exist.
+/// The state after the start of `prepare`.
 #[derive(Debug)]
-struct Environment {
-    name: String,
-    connection: Arc<Connection>,
-    can_reconnect: bool,
+struct Started {
+    environment: Arc<Environment>,
     files: Option<Arc<dyn FileTransfer>>,
     shell: ShellDialect,
     runs: u32,
@@ -54,26 +52,27 @@ impl DriverExecutor {
             base,
             driver,
             lease,
-            environment: None,
+            started: None,
         }
     }
 
-    async fn start_preparing(
+    async fn ask_to_prepare(
         &mut self,
         dirs: &BuildDirs,
         connection: Arc<Connection>,
         description: &Description,
         cancellation: &Cancellation,
     ) -> Result<Prepared, BuildError> {
-        let name = self.driver.new_environment();
+        let driver = Arc::clone(&self.driver);
+        let environment = Environment::new(driver, Arc::clone(&connection), description);
+        let environment = Arc::new(environment);
         let files = description.has(Capability::Files).then(|| {
-            let files = DriverFiles::new(Arc::clone(&self.driver), name.clone());
+            let files = DriverFiles(Arc::clone(&environment));
             Arc::new(files) as Arc<dyn FileTransfer>
         });
-        let environment = self.environment.insert(Environment {
-            name,
-            connection,
-            can_reconnect: description.has(Capability::Reconnect),
+        // First, so that `cleanup` removes it also after a failure.
+        self.started = Some(Started {
+            environment: Arc::clone(&environment),
             files,
             shell: ShellDialect::Sh,
             runs: 0,
@@ -96,10 +95,13 @@ impl DriverExecutor {
             answer: config.prepare_timeout,
             stop: config.stop_timeout,
         };
-        let call = environment.connection.call("prepare", params, &[]).await?;
+        let call = connection.call("prepare", params, &[]).await?;
         match call.result_or_stop(limits, cancellation).await? {
             Answer::Result(prepared) => Ok(prepared),
-            Answer::Stopped(_) => Err(BuildError::stopped("driver", cancellation)),
+            Answer::GivenUp { error, .. } => Err(error.map_or_else(
+                || BuildError::stopped("driver", cancellation),
+                BuildError::from,
+            )),
         }
     }
 }
@@ -145,12 +147,12 @@ impl Executor for DriverExecutor {
             .get_or_insert_with(|| description.cache_dir.clone());
         let dirs = self.base.prepare(options)?.clone();
         let prepared = self
-            .start_preparing(&dirs, connection, &description, cancellation)
+            .ask_to_prepare(&dirs, connection, &description, cancellation)
             .await?;
-        let Some(environment) = &mut self.environment else {
+        let Some(started) = &mut self.started else {
             return Err(not_prepared());
         };
-        environment.shell = match prepared.shell {
+        started.shell = match prepared.shell {
             Shell::Sh => ShellDialect::Sh,
             Shell::Bash => ShellDialect::Bash,
         };
@@ -160,8 +162,8 @@ impl Executor for DriverExecutor {
         };
         let mut ready = self
             .base
-            .remote_environment(hostname, environment.files.clone())?;
-        ready.shell.dialect = environment.shell;
+            .remote_environment(hostname, started.files.clone())?;
+        ready.shell.dialect = started.shell;
         Ok(ready)
     }
 
@@ -178,12 +180,13 @@ impl Executor for DriverExecutor {
             ));
         }
         let options = self.base.options()?;
-        let Some(environment) = &mut self.environment else {
+        let Some(started) = &mut self.started else {
             return Err(not_prepared());
         };
-        environment.runs += 1;
-        let connection = environment.live_connection(&self.driver).await?;
-        let run = format!("{}.{}", environment.name, environment.runs);
+        started.runs += 1;
+        let environment = &started.environment;
+        let connection = environment.connection().await?;
+        let run = format!("{}.{}", environment.name, started.runs);
         let variables = &command.variables;
         let files = variables.files.iter();
         let params = Run {
@@ -194,7 +197,7 @@ impl Executor for DriverExecutor {
                 Placement::Helper => "helper",
                 Placement::User => "user",
             },
-            shell: environment.shell.as_str(),
+            shell: started.shell.as_str(),
             working_dir: &command.working_dir,
             // A later variable of the same name wins.
             variables: variables
@@ -215,10 +218,8 @@ impl Executor for DriverExecutor {
         payload.extend(variables.files.iter().map(|file| file.content.as_slice()));
         let call = connection.call("run", params, &payload).await;
         let script = RunningScript {
-            driver: &self.driver,
-            environment: &environment.name,
+            environment,
             run: &run,
-            can_reconnect: environment.can_reconnect,
             config: &options.config,
             call: call.map_err(|error| BuildError::from(error).given_up())?,
         };
@@ -235,20 +236,20 @@ impl Executor for DriverExecutor {
 
     async fn cleanup(&mut self) -> Result<(), BuildError> {
         self.base.cleanup();
-        let Some(environment) = &self.environment else {
+        let Some(started) = &self.started else {
             return Ok(());
         };
         // A driver that died may have left the environment behind, so another process removes it.
         let (connection, _) = self.driver.connect().await?;
         let params = Cleanup {
-            environment: &environment.name,
+            environment: &started.environment.name,
         };
         let mut call = connection.call("cleanup", params, &[]).await?;
         let removed = call
             .result::<Empty>(self.driver.config.cleanup_timeout)
             .await;
         removed?;
-        self.environment = None;
+        self.started = None;
         Ok(())
     }
 
@@ -265,28 +266,15 @@ impl Executor for DriverExecutor {
     }
 
     fn abilities(&self) -> Abilities {
-        let environment = self.environment.as_ref();
+        let started = self.started.as_ref();
         Abilities {
             steps: None,
             terminal: None,
-            file_transfer: environment.and_then(|it| it.files.clone()),
+            file_transfer: started.and_then(|it| it.files.clone()),
             port_proxy: None,
             suspend: None,
             resumable: None,
         }
-    }
-}
-
-impl Environment {
-    /// Returns a driver process that knows this environment.
-    async fn live_connection(&mut self, driver: &Driver) -> Result<Arc<Connection>, BuildError> {
-        if !self.connection.is_alive() {
-            if !self.can_reconnect {
-                return Err(DriverError::EnvironmentGone.into());
-            }
-            self.connection = driver.connect().await?.0;
-        }
-        Ok(Arc::clone(&self.connection))
     }
 }
 

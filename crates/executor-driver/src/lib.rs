@@ -33,6 +33,7 @@ mod error;
 mod call;
 mod connection;
 mod driver;
+mod environment;
 mod error_output;
 mod frame;
 mod message;

@@ -62,13 +62,15 @@ impl DriverProvider {
         };
         match call.result_or_stop(limits, cancellation).await? {
             Answer::Result(lease) => Ok(lease),
-            Answer::Stopped(lease) => {
-                if let Some(lease) = lease {
+            Answer::GivenUp { late, error } => {
+                if let Some(lease) = late {
                     self.give_back(&lease).await;
                 }
-                Err(cancellation
-                    .cause()
-                    .map_or(AcquireError::NoFreeExecutor, AcquireError::Canceled))
+                Err(match (error, cancellation.cause()) {
+                    (Some(error), _) => error.into(),
+                    (None, Some(cause)) => cause.into(),
+                    (None, None) => AcquireError::NoFreeExecutor,
+                })
             }
         }
     }

@@ -1,9 +1,9 @@
 //! One script: its output, its stop, and its continuation in another driver process.
 
 use crate::call::{Call, Event, parse};
-use crate::driver::Driver;
+use crate::environment::Environment;
 use crate::error::DriverError;
-use crate::message::{Capability, Follow, OutputStream, RunEnded, Signal};
+use crate::message::{Follow, OutputStream, RunEnded, Signal};
 use executor_core::{
     BuildError, ExitCode, JobTrace, RunnerConfig, StageIo, StageResult, StageStatus, TraceStream,
 };
@@ -20,10 +20,8 @@ const FRUITLESS: u32 = 3;
 /// A running script.
 #[derive(Debug)]
 pub(crate) struct RunningScript<'a> {
-    pub(crate) driver: &'a Driver,
-    pub(crate) environment: &'a str,
+    pub(crate) environment: &'a Environment,
     pub(crate) run: &'a str,
-    pub(crate) can_reconnect: bool,
     pub(crate) config: &'a RunnerConfig,
     pub(crate) call: Call,
 }
@@ -93,7 +91,7 @@ impl RunningScript<'_> {
                         return progress.result(&ended, started.elapsed());
                     }
                     Ok(Event::Data(_) | Event::Ack(_)) => {}
-                    Err(error) if error.is_end() && self.can_reconnect && fruitless < FRUITLESS => {
+                    Err(error) if error.is_end() && self.environment.can_reconnect && fruitless < FRUITLESS => {
                         fruitless += 1;
                         self.reconnect(&progress, phase).await?;
                     }
@@ -118,12 +116,9 @@ impl RunningScript<'_> {
             "The driver has ended; following its script in a new one."
         );
         let follow = async {
-            let (connection, description) = self.driver.connect().await?;
-            if !description.has(Capability::Reconnect) {
-                return Err(DriverError::EnvironmentGone);
-            }
+            let connection = self.environment.connection().await?;
             let params = Follow {
-                environment: self.environment,
+                environment: &self.environment.name,
                 run: self.run,
                 stdout: progress.stdout,
                 stderr: progress.stderr,

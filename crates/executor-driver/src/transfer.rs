@@ -1,7 +1,7 @@
 //! Files of an environment, as tar streams.
 
 use crate::call::{Call, Event};
-use crate::driver::Driver;
+use crate::environment::Environment;
 use crate::error::DriverError;
 use crate::frame::{CHUNK, WINDOW};
 use crate::message::{Data, Get, Part, Put, Signal};
@@ -17,22 +17,12 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// Transfers files by the driver's capability `files`.
 #[derive(Debug)]
-pub(crate) struct DriverFiles {
-    driver: Arc<Driver>,
-    environment: String,
-}
+pub(crate) struct DriverFiles(pub(crate) Arc<Environment>);
 
 impl DriverFiles {
-    pub(crate) fn new(driver: Arc<Driver>, environment: String) -> Self {
-        Self {
-            driver,
-            environment,
-        }
-    }
-
     /// Sends an archive, as far as the driver's window allows, and waits for the result.
     async fn send(&self, call: &mut Call, mut archive: ByteStream) -> Result<(), BuildError> {
-        let limit = self.driver.config.call_timeout;
+        let limit = self.0.driver.config.call_timeout;
         let name = "put";
         let no_answer = |_| DriverError::NoAnswer { call: name, limit };
         let mut chunk = vec![0; CHUNK];
@@ -73,13 +63,10 @@ impl FileTransfer for DriverFiles {
     ) -> Result<(), BuildError> {
         cancellation.check()?;
         let params = Put {
-            environment: &self.environment,
+            environment: &self.0.name,
             directory,
         };
-        let (connection, _) = self
-            .driver
-            .if_running()
-            .ok_or(DriverError::EnvironmentGone)?;
+        let connection = self.0.connection().await?;
         let mut call = connection.call("put", params, &[]).await?;
         let sent = tokio::select! {
             biased;
@@ -100,15 +87,12 @@ impl FileTransfer for DriverFiles {
     ) -> Result<ByteStream, BuildError> {
         cancellation.check()?;
         let params = Get {
-            environment: &self.environment,
+            environment: &self.0.name,
             directory,
             paths,
         };
-        let (connection, _) = self
-            .driver
-            .if_running()
-            .ok_or(DriverError::EnvironmentGone)?;
-        let limit = self.driver.config.call_timeout;
+        let connection = self.0.connection().await?;
+        let limit = self.0.driver.config.call_timeout;
         let mut call = connection.call("get", params, &[]).await?;
         let first = tokio::select! {
             biased;

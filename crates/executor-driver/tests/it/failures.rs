@@ -59,7 +59,7 @@ async fn death_is_reported_with_the_last_words() {
     ] {
         check(with(call, dies), phase, &words).await;
     }
-    let killed = with("run", "os.kill(os.getpid(), 9)");
+    let killed = with("run", "os.kill(os.getpid(), 9); time.sleep(600)");
     check(killed, "run", &["ended by signal 9"]).await;
 }
 
@@ -92,7 +92,7 @@ async fn call_that_hangs_has_a_deadline() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn driver_that_hangs_as_a_whole_is_killed() {
-    let mut config = with("run", "os.kill(os.getpid(), 19)");
+    let mut config = with("run", "os.kill(os.getpid(), 19); time.sleep(600)");
     config.call_timeout = SHORT;
     check(config, "run", &["was silent for"]).await;
 }
