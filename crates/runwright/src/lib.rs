@@ -48,6 +48,7 @@
 //! # Features
 //!
 //! - `docker`: the module `docker`, the executor that runs jobs in containers.
+//! - `driver`: the module `driver`, the executor that runs jobs through a driver, a program in any language.
 //! - `functions`: jobs with `run`, in the shell executor and in local runs; it includes `remote`.
 //! - `layers`: the module `layers`, wrappers around any provider, one concern each.
 //! - `local` (default): [`workstation`], [`pipeline`] and [`scheduler`].
@@ -62,6 +63,9 @@ pub use executor_core as core;
 #[cfg(feature = "docker")]
 #[doc(inline)]
 pub use executor_docker as docker;
+#[cfg(feature = "driver")]
+#[doc(inline)]
+pub use executor_driver as driver;
 #[cfg(feature = "layers")]
 #[doc(inline)]
 pub use executor_layers as layers;

@@ -246,6 +246,7 @@ const TABLE: &[Row] = &[
         imports: &[
             "executor-core",
             "executor-docker",
+            "executor-driver",
             "executor-layers",
             "executor-shell",
             "executor-ssh",
