@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 /// Runs jobs, each from its first stage to its last.
 ///
-/// One runner runs any number of jobs at a time. See the [crate](crate) for the order of stages.
+/// One runner runs any number of jobs at a time. See the [`crate`] for the order of stages.
 #[derive(Debug)]
 pub struct BuildRunner {
     options: BuildRunnerOptions,

@@ -1,7 +1,7 @@
 //! Files of a job in an environment that no file transfer reaches.
 //!
 //! The stages of sources, caches and artifacts are scripts there. They start the helper command, which fetches files
-//! from an [endpoint](endpoint) of this process and sends them there. What it sends goes to the same stores as the files
+//! from an [`endpoint`] of this process and sends them there. What it sends goes to the same stores as the files
 //! of other jobs. See `docs/design/helper-command.md`.
 
 mod artifacts;
