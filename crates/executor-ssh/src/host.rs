@@ -13,7 +13,7 @@ const REMOVAL: Duration = Duration::from_mins(1);
 
 /// Creates the job's directory and prints what the host is, one answer a line after `= `.
 ///
-/// Directories of jobs whose end nobody saw are removed after a week.
+/// Directories that earlier jobs left behind are removed after a week.
 const PROBE: &str = r#"umask 077
 base=$HOME/.cache/runwright
 mkdir -p "$base/jobs" 2>/dev/null && [ -w "$base/jobs" ] || base=${TMPDIR:-/tmp}/runwright-$(id -u)
@@ -108,7 +108,7 @@ impl Host {
     }
 }
 
-/// Ends what is left of a job on a host and removes its directory.
+/// Ends the remaining processes of a job on a host and removes its directory.
 pub(crate) async fn remove(link: &Link, id: &str) -> Result<(), SshError> {
     // The same choice as when it was created.
     let script = format!(

@@ -11,7 +11,7 @@ use executor_core::{
 use process::TraceOutput;
 use std::sync::Arc;
 use std::time::Duration;
-use steps::{RunId, RunSpec, RunSteps, RunTiming, ScriptStep, StepsClient};
+use steps::{RunId, RunSpec, RunTiming, StepsClient};
 
 /// How stages are run.
 #[derive(Debug)]
@@ -70,7 +70,13 @@ impl StageRunner {
             Self::Agent { client, count } => {
                 *count += 1;
                 let id = format!("{}-{}-{count}", host.id(), stage.command.stage);
-                let run = request(&id, &stage);
+                let timing = RunTiming {
+                    terminate_grace: stage.timing.terminate_grace,
+                    pipe_grace: stage.timing.pipe_grace,
+                    timeout: None,
+                };
+                let id = RunId::new(id);
+                let run = RunSpec::stage(id, stage.command, stage.shell, stage.temp_dir, timing);
                 let mut output = TraceOutput(stage.trace);
                 let ran = client.execute(&run, &mut output, cancellation).await;
                 let result = ran.map_err(|error| BuildError::from(error).given_up())?;
@@ -92,35 +98,5 @@ impl StageRunner {
                 ran.map_err(BuildError::given_up)
             }
         }
-    }
-}
-
-fn request(id: &str, stage: &Stage<'_>) -> RunSpec {
-    let command = stage.command;
-    let script = command.script.clone();
-    let (steps, shell) = if command.stage == BuildStage::StepRun {
-        // The language of steps chooses the shell of its scripts.
-        (RunSteps::Language(script), Vec::new())
-    } else {
-        let name = command.stage.to_string();
-        let steps = RunSteps::Scripts(vec![ScriptStep { name, script }]);
-        (steps, vec![stage.shell.to_owned()])
-    };
-    RunSpec {
-        id: RunId::new(id),
-        steps,
-        shell,
-        variables: command.variables.clone(),
-        // The job's log masks; it knows all secrets.
-        masked: Vec::new(),
-        working_dir: command.working_dir.clone(),
-        temp_dir: stage.temp_dir.to_owned(),
-        timing: RunTiming {
-            terminate_grace: stage.timing.terminate_grace,
-            pipe_grace: stage.timing.pipe_grace,
-            timeout: None,
-        },
-        progress: None,
-        reports: None,
     }
 }

@@ -62,7 +62,7 @@ fn table(settings: &Settings, name: &str, of: Option<&str>) -> Result<Map<String
     Ok(table)
 }
 
-/// Reads a password from a file that nobody else can read.
+/// Reads a password from a file that only its owner can read.
 fn secret_file(file: &str) -> Result<String, Failure> {
     let shown = strip_controls(file);
     let read = || -> anyhow::Result<String> {

@@ -107,7 +107,7 @@ impl Outlet {
     pub(super) fn send(&self, event: Event) -> Result<(), Event> {
         let refused = match self.sender.try_send(event) {
             Err(mpsc::error::TrySendError::Full(event)) => event,
-            // Nobody wants it.
+            // The reader is gone.
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => return Ok(()),
         };
         self.stalled.store(true, Ordering::SeqCst);

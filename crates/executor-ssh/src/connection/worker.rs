@@ -242,18 +242,12 @@ impl<'s> Worker<'s> {
             self.last_traffic = Instant::now();
         }
         let left = self.keepalive.saturating_sub(self.last_traffic.elapsed());
-        let mut flags = PollFlags::IN;
-        let directions = self.session.block_directions();
-        if matches!(
-            directions,
-            BlockDirections::Outbound | BlockDirections::Both
-        ) {
-            flags |= PollFlags::OUT;
+        let flags = self.awaited();
+        let wake = PollFd::from_borrowed_fd(self.shared.wake.fd().as_fd(), PollFlags::IN);
+        let mut fds = vec![wake];
+        if !flags.is_empty() {
+            fds.push(PollFd::from_borrowed_fd(self.socket.as_fd(), flags));
         }
-        let mut fds = [
-            PollFd::from_borrowed_fd(self.socket.as_fd(), flags),
-            PollFd::from_borrowed_fd(self.shared.wake.fd().as_fd(), PollFlags::IN),
-        ];
         let timeout = Timespec::try_from(left + Duration::from_millis(10)).unwrap_or(Timespec {
             tv_sec: 1,
             tv_nsec: 0,
@@ -262,34 +256,31 @@ impl<'s> Worker<'s> {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(_) => Err(Broken),
         }?;
-        let ready = fds[0].revents();
+        let ready = fds.get(1).map_or(PollFlags::empty(), PollFd::revents);
         if ready.is_empty() {
             return Ok(());
         }
         self.last_traffic = Instant::now();
-        if self.channels.is_empty() && self.opening.is_none() && is_at_end(&self.socket) {
+        // Without a channel no call would notice the end.
+        if flags == PollFlags::RDHUP {
             return Err(Broken);
-        }
-        // Without a call that reads, what the host sends would never be taken.
-        if ready.contains(PollFlags::IN) && self.blocked.is_none() && self.channels.is_empty() {
-            match self.session.keepalive_send() {
-                Ok(_) => {}
-                Err(error) if would_block(&error) => {}
-                Err(_) => return Err(Broken),
-            }
         }
         Ok(())
     }
-}
 
-/// Returns whether the host has closed the socket.
-fn is_at_end(socket: &OwnedFd) -> bool {
-    let mut byte = [0];
-    let peek = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
-    match rustix::net::recv(socket, &mut byte[..], peek) {
-        Ok((0, _)) => true,
-        Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => false,
-        Err(_) => true,
+    /// Returns the events of the socket that let a call go on. Any other event would be reported again and again, as no
+    /// call takes it.
+    fn awaited(&self) -> PollFlags {
+        if self.blocked.is_some() {
+            PollFlags::OUT
+        } else if self.opening.is_some() || self.channels.iter().any(Live::takes_input) {
+            PollFlags::IN
+        } else if self.channels.is_empty() {
+            PollFlags::RDHUP
+        } else {
+            // All readers are slow; they wake this thread.
+            PollFlags::empty()
+        }
     }
 }
 
@@ -334,6 +325,15 @@ impl Live {
             held: None,
             close: CloseState::Open,
             blocked: None,
+        }
+    }
+
+    /// Returns whether a call of this channel reads from the socket.
+    fn takes_input(&self) -> bool {
+        match self.close {
+            CloseState::Open => self.held.is_none() || self.sending.is_some(),
+            CloseState::Closing => true,
+            CloseState::Closed | CloseState::Over => false,
         }
     }
 

@@ -78,7 +78,7 @@ async fn one_channel_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn home_that_cannot_run_programs_needs_no_agent() {
+async fn directory_below_tmp_replaces_a_home_without_write() {
     let server = Sshd::start();
     // A directory in its place: the agent cannot be stored.
     fs::create_dir_all(server.home().join(".cache")).unwrap();
@@ -91,6 +91,23 @@ async fn home_that_cannot_run_programs_needs_no_agent() {
     let builds = builds.clone();
     job.executor.cleanup().await.unwrap();
     assert!(!fs::exists(builds).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn home_that_cannot_run_programs_needs_no_agent() {
+    // R-STEP-47
+    let server = Sshd::with_noexec_home();
+    let mut job = opened(&server, EngineChoice::Auto).await;
+    job.run("echo one").await.unwrap();
+    job.run("echo two").await.unwrap();
+    assert_eq!(job.output(), "one\ntwo\n");
+    let log = String::from_utf8(job.trace.all()).unwrap();
+    assert_eq!(log.matches("runs without the agent").count(), 1, "{log}");
+    job.executor.cleanup().await.unwrap();
+    let error = open(config(&server, server.port, EngineChoice::Agent))
+        .await
+        .err();
+    assert!(error.unwrap().chain().contains("is not possible: "));
 }
 
 #[tokio::test(flavor = "multi_thread")]

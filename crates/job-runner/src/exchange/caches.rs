@@ -12,7 +12,6 @@ use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, chain};
 use sha2::{Digest, Sha256};
 use shells::{HelperArgument, HelperCall, HelperGroup, HelperRule};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -268,9 +267,5 @@ fn first_of(calls: Vec<HelperCall>, success: &'static str, failure: &'static str
 }
 
 fn hashed(key: &str) -> String {
-    let digest = Sha256::digest(key.as_bytes());
-    digest.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    format!("{:x}", Sha256::digest(key.as_bytes()))
 }

@@ -1,6 +1,6 @@
 use super::run_status::RunId;
 use super::step_report::StepReports;
-use executor_core::StageVariables;
+use executor_core::{BuildStage, StageCommand, StageVariables};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,6 +76,38 @@ impl Default for RunTiming {
 }
 
 impl RunSpec {
+    /// Returns the request for a stage of a job. Nothing is masked, as the job's log masks.
+    ///
+    /// `shell` runs the stage's script; the language of steps chooses its own.
+    pub fn stage(
+        id: RunId,
+        command: &StageCommand,
+        shell: &str,
+        temp_dir: &str,
+        timing: RunTiming,
+    ) -> Self {
+        let script = command.script.clone();
+        let (steps, shell) = if command.stage == BuildStage::StepRun {
+            (RunSteps::Language(script), Vec::new())
+        } else {
+            let name = command.stage.to_string();
+            let steps = RunSteps::Scripts(vec![ScriptStep { name, script }]);
+            (steps, vec![shell.to_owned()])
+        };
+        Self {
+            id,
+            steps,
+            shell,
+            variables: command.variables.clone(),
+            masked: Vec::new(),
+            working_dir: command.working_dir.clone(),
+            temp_dir: temp_dir.to_owned(),
+            timing,
+            progress: None,
+            reports: None,
+        }
+    }
+
     /// Returns a request with one script, in the service's own directory and with the default shell.
     pub fn script(id: RunId, script: impl Into<String>) -> Self {
         let script = ScriptStep {

@@ -10,7 +10,7 @@ use process::TraceOutput;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use steps::{Progress, RunId, RunSpec, RunSteps, RunTiming, ScriptStep, StepsClient, StepsError};
+use steps::{Progress, RunId, RunSpec, RunTiming, StepsClient, StepsError};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -148,31 +148,14 @@ impl AgentRunner {
         let command = stage.command;
         let (record, own) = (self.record.clone(), id.to_owned());
         let progress: Progress = Arc::new(move |offset| record.read(&own, offset));
-        let script = command.script.clone();
-        let (steps, shell) = if command.stage == BuildStage::StepRun {
-            // The language of steps chooses the shell of its scripts.
-            (RunSteps::Language(script), Vec::new())
-        } else {
-            let name = command.stage.to_string();
-            let steps = RunSteps::Scripts(vec![ScriptStep { name, script }]);
-            (steps, vec![self.shell.clone()])
+        let timing = RunTiming {
+            terminate_grace: self.timing.terminate_grace,
+            pipe_grace: self.timing.pipe_grace,
+            timeout: None,
         };
         RunSpec {
-            id: RunId::new(id),
-            steps,
-            shell,
-            variables: command.variables.clone(),
-            // The job's log masks; it knows all secrets.
-            masked: Vec::new(),
-            working_dir: command.working_dir.clone(),
-            temp_dir: stage.temp_dir.to_owned(),
-            timing: RunTiming {
-                terminate_grace: self.timing.terminate_grace,
-                pipe_grace: self.timing.pipe_grace,
-                timeout: None,
-            },
             progress: Some(progress),
-            reports: None,
+            ..RunSpec::stage(RunId::new(id), command, &self.shell, stage.temp_dir, timing)
         }
     }
 

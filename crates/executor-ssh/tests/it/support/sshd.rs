@@ -39,6 +39,14 @@ impl Sshd {
         Self::launch("PasswordAuthentication yes\nPermitRootLogin yes\n", &inside)
     }
 
+    /// Starts a server whose users cannot run programs in their home directory.
+    pub(crate) fn with_noexec_home() -> Self {
+        Self::launch(
+            "",
+            "mount -t tmpfs -o noexec none \"$HOME/home\" && exec \"$@\"",
+        )
+    }
+
     fn launch(lines: &str, before: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
