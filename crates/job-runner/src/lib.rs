@@ -67,6 +67,7 @@ mod exchange;
 mod finalise;
 mod get_sources;
 mod held_log;
+#[cfg(feature = "helper")]
 pub mod helper;
 mod limit;
 mod log;

@@ -47,6 +47,7 @@
 //!
 //! # Features
 //!
+//! - `custom`: the module `custom`, the executor of drivers written for GitLab Runner's custom executor.
 //! - `docker`: the module `docker`, the executor that runs jobs in containers.
 //! - `driver`: the module `driver`, the executor that runs jobs through a driver, a program in any language.
 //! - `functions`: jobs with `run`, in the shell executor and in local runs; it includes `remote`.
@@ -60,6 +61,9 @@
 
 #[doc(inline)]
 pub use executor_core as core;
+#[cfg(feature = "custom")]
+#[doc(inline)]
+pub use executor_custom as custom;
 #[cfg(feature = "docker")]
 #[doc(inline)]
 pub use executor_docker as docker;

@@ -77,11 +77,14 @@ pub use watch::{Rounds, TreeNews, TreeWatch, WatchMeans};
 
 #[doc(no_inline)]
 pub use git::RepositoryError;
+#[cfg(feature = "helper")]
+#[doc(no_inline)]
+pub use job_runner::helper;
 #[doc(no_inline)]
 pub use job_runner::{
     ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches, MayChange,
     RemovedCache, SnapshotError, SnapshotMethod, StoredArtifact, StoredArtifacts, Terminals, Visit,
-    VisitPoint, Visitor, WatchChanges, helper,
+    VisitPoint, Visitor, WatchChanges,
 };
 #[doc(no_inline)]
 pub use process::{

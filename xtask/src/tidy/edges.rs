@@ -245,6 +245,7 @@ const TABLE: &[Row] = &[
         name: "runwright",
         imports: &[
             "executor-core",
+            "executor-custom",
             "executor-docker",
             "executor-driver",
             "executor-layers",

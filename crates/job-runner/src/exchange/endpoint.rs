@@ -1,6 +1,7 @@
 //! A server on the loopback interface, from which helper commands of one job fetch files and to which they send some.
 
 use super::receive::{Receiver, Refusal};
+use super::{Slots, Upload};
 use futures_util::stream;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -11,7 +12,6 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, header};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -49,25 +49,6 @@ pub(super) struct Shared {
     /// The largest size of an upload.
     largest: u64,
     slots: Mutex<Slots>,
-}
-
-/// The files that the current stage may fetch and send; all other requests are refused.
-#[derive(Debug, Default)]
-pub(super) struct Slots {
-    /// Files to fetch, by the path of their address.
-    pub(super) downloads: HashMap<String, PathBuf>,
-    /// The addresses of uploads, each with the name for [`Upload::name`].
-    pub(super) uploads: HashMap<String, String>,
-    /// What was sent, in this order.
-    pub(super) received: Vec<Upload>,
-}
-
-/// A file that was sent completely.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Upload {
-    /// The name of its slot, and for artifacts the type: `archive`, `junit`.
-    pub(super) name: String,
-    pub(super) file: PathBuf,
 }
 
 impl Endpoint {

@@ -7,8 +7,13 @@
 mod artifacts;
 mod caches;
 mod calls;
+#[cfg(feature = "helper")]
+mod endpoint;
+#[cfg(not(feature = "helper"))]
+#[path = "no_endpoint.rs"]
 mod endpoint;
 mod packing;
+#[cfg(feature = "helper")]
 mod receive;
 mod sources;
 
@@ -18,16 +23,36 @@ use crate::build::Build;
 use crate::options::HelperServer;
 use crate::stages::Stages;
 use calls::Calls;
-use endpoint::{Endpoint, Slots, Upload};
+use endpoint::Endpoint;
 use executor_core::{
     BuildDirs, BuildError, BuildStage, Cancellation, JobTrace, Retryability, Workspace,
 };
 use process::TempDir;
 use rustix::rand::{GetRandomFlags, getrandom};
 use shells::HelperStage;
+use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+
+/// The files that the current stage may fetch and send.
+#[derive(Debug, Default)]
+struct Slots {
+    /// Files to fetch, by the path of their address.
+    downloads: HashMap<String, PathBuf>,
+    /// The addresses of uploads, each with the name for [`Upload::name`].
+    uploads: HashMap<String, String>,
+    /// What was sent, in this order.
+    received: Vec<Upload>,
+}
+
+/// A file that was sent completely.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Upload {
+    /// The name of its slot, and for artifacts the type: `archive`, `junit`.
+    name: String,
+    file: PathBuf,
+}
 
 /// The endpoint of a job, and its directory on this host.
 #[derive(Debug)]

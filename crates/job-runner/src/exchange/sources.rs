@@ -1,7 +1,7 @@
 //! Sources of a working tree: collected on this host, and fetched by the helper command as one archive.
 
+use super::Slots;
 use super::calls::{Calls, Server, call};
-use super::endpoint::Slots;
 use super::packing::pack_all;
 use super::{HelperWork, failed};
 use crate::source_filler::has_sources;
