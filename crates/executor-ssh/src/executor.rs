@@ -1,6 +1,7 @@
 //! The executor: one job on one host.
 
 use crate::agent::{self, RunningAgent};
+use crate::changes::Changes;
 use crate::config::{EngineChoice, NAME, SshOptions};
 use crate::error::SshError;
 use crate::files::TarTransfer;
@@ -18,6 +19,7 @@ use executor_core::{
 };
 use shells::quote_sh;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use steps::agent::Agent;
 use steps::{ClientOptions, StepsClient};
 
@@ -71,6 +73,28 @@ impl SshExecutor {
             created: None,
             prepared: None,
         }
+    }
+
+    /// Returns a transfer that sends changes only, where another job of the project has sent its files before.
+    fn changes(
+        &self,
+        inner: Arc<dyn FileTransfer>,
+        link: &Arc<Link>,
+        host: &Host,
+    ) -> Result<Arc<dyn FileTransfer>, BuildError> {
+        let options = self.base.options()?;
+        let Some(project) = options.variables.get("CI_PROJECT_URL") else {
+            return Ok(inner);
+        };
+        Ok(Arc::new(Changes {
+            inner,
+            link: Arc::clone(link),
+            job: host.id().to_owned(),
+            kept: format!("{}/files", host.base),
+            project: project.to_owned(),
+            name: options.job.job_info.name.clone(),
+            count: AtomicU32::new(0),
+        }))
     }
 
     /// Logs in, and creates the job's directory.
@@ -220,6 +244,7 @@ impl Executor for SshExecutor {
             let (link, job) = (Arc::clone(&link), host.id().to_owned());
             (StageRunner::Shell, Arc::new(TarTransfer { link, job }))
         };
+        let transfer = self.changes(transfer, &link, &host)?;
         let terminal = SshTerminal::new(Arc::clone(&link), shell.clone(), dirs.clone(), host.id());
         let mut environment = self
             .base

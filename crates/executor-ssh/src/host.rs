@@ -13,12 +13,13 @@ const REMOVAL: Duration = Duration::from_mins(1);
 
 /// Creates the job's directory and prints what the host is, one answer a line after `= `.
 ///
-/// Directories that earlier jobs left behind are removed after a week.
+/// Directories that earlier jobs left behind are removed after a week, and archives that no job used after two.
 const PROBE: &str = r#"umask 077
 base=$HOME/.cache/runwright
 mkdir -p "$base/jobs" 2>/dev/null && [ -w "$base/jobs" ] || base=${TMPDIR:-/tmp}/runwright-$(id -u)
 mkdir -p "$base/jobs" || exit 1
 find "$base/jobs" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null
+find "$base/files" -type f -mtime +14 -exec rm -f {} + 2>/dev/null
 job=$base/jobs/$id
 mkdir "$job" || exit 1
 agent=$base/agent-$digest

@@ -3,6 +3,7 @@
 //! The design and its reasons are in `docs/design/ssh.md`.
 
 mod agent;
+mod changes;
 mod client_config;
 mod config;
 mod connection;

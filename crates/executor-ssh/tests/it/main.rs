@@ -1,6 +1,7 @@
 //! Tests against a real OpenSSH server.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod changes;
 mod conformance;
 mod faults;
 mod login;

@@ -17,6 +17,8 @@ struct State {
     /// After how many bytes from the host the current connection is cut; `u64::MAX` for never.
     left: AtomicU64,
     cuts: AtomicU64,
+    /// How many bytes went to the host.
+    sent: AtomicU64,
     is_over: AtomicBool,
 }
 
@@ -28,6 +30,7 @@ impl FaultProxy {
             target,
             left: AtomicU64::new(u64::MAX),
             cuts: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
         });
         let own = Arc::clone(&state);
@@ -45,6 +48,11 @@ impl FaultProxy {
     /// Cuts all connections once this many more bytes have come from the host.
     pub(crate) fn cut_after(&self, bytes: u64) {
         self.state.left.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Returns how many bytes went to the host.
+    pub(crate) fn sent(&self) -> u64 {
+        self.state.sent.load(Ordering::SeqCst)
     }
 
     /// Returns how often it has cut.
@@ -66,8 +74,15 @@ fn serve(state: &Arc<State>, client: TcpStream) {
     };
     let (mut from_client, mut to_server) =
         (client.try_clone().unwrap(), server.try_clone().unwrap());
+    let counter = Arc::clone(state);
     thread::spawn(move || {
-        let _ = std::io::copy(&mut from_client, &mut to_server);
+        let mut buffer = vec![0; 16 * 1024];
+        while let Ok(count @ 1..) = from_client.read(&mut buffer) {
+            counter.sent.fetch_add(count as u64, Ordering::SeqCst);
+            if to_server.write_all(&buffer[..count]).is_err() {
+                break;
+            }
+        }
         let _ = to_server.shutdown(Shutdown::Both);
     });
     let (state, mut server, mut client) = (Arc::clone(state), server, client);

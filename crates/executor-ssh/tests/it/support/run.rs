@@ -2,6 +2,7 @@
 
 use super::sshd::Sshd;
 use executor_core::prelude::*;
+use executor_core::variable::JobVariable;
 use executor_core::{PrepareOptions, StageResult, TraceStream};
 use executor_ssh::{EngineChoice, SshConfig, SshOptions, SshProvider, provider};
 use executor_testkit::{CommandBuilder, JobBuilder, OptionsBuilder, RecordingTrace};
@@ -61,8 +62,10 @@ pub(crate) async fn create(provider: &SshProvider) -> Box<dyn Executor> {
 
 pub(crate) fn prepare_options(trace: &RecordingTrace) -> PrepareOptions {
     let job = JobBuilder::new(1).name("test").build();
+    let url = JobVariable::public("CI_PROJECT_URL", "https://gitlab.test/group/project");
     OptionsBuilder::new()
         .job(job)
+        .variable(url)
         .config(runner_config())
         .trace(Arc::new(trace.clone()))
         .build()
