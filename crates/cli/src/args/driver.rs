@@ -20,6 +20,8 @@ pub(crate) enum DriverAction {
 pub(crate) enum DriverProtocol {
     /// One long-lived process that speaks frames over standard input and output
     Typed,
+    /// Up to four programs, as GitLab Runner's custom executor calls them
+    Custom,
 }
 
 /// Arguments of `runwright driver check`.
@@ -29,6 +31,10 @@ Examples:
   runwright driver check ./driver                     a program
   runwright driver check python3 driver.py --board 7  a program with arguments
   runwright driver check --only exit_codes ./driver   one check
+  runwright driver check /opt/boards                  a directory with config, prepare, run and cleanup, or run.sh ..
+  runwright driver check --protocol custom ./run.sh   the program that runs a stage, alone
+  runwright driver check --protocol custom boards {}  one program; {} becomes config, prepare, run or cleanup
+  runwright driver check --protocol custom            the driver of your settings
 
 Each check is a rule of the contract between the runner and a driver. A failed one is shown with the rule and \
 with what the driver did instead. The jobs of the suite run in environments of the driver.
@@ -36,9 +42,9 @@ with what the driver did instead. The jobs of the suite run in environments of t
 Exit codes: 0 every check passed or does not apply; 1 a check failed; 2 usage; 3 environment; 130 stopped by \
 a signal")]
 pub(crate) struct DriverCheckArgs {
-    /// The protocol the driver speaks
-    #[arg(long, value_enum, default_value = "typed")]
-    pub(crate) protocol: DriverProtocol,
+    /// The protocol the driver speaks; without it, a directory is `custom` and a program `typed`
+    #[arg(long, value_enum)]
+    pub(crate) protocol: Option<DriverProtocol>,
     /// Run only this check; may be repeated
     #[arg(long, value_name = "CHECK")]
     pub(crate) only: Vec<String>,
@@ -48,9 +54,8 @@ pub(crate) struct DriverCheckArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The driver and its arguments
+    /// The driver and its arguments; without them, the driver of your settings
     #[arg(
-        required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true,
         value_name = "COMMAND"

@@ -1,6 +1,7 @@
 //! `runwright driver check`: runs a driver through the conformance suite.
 
 use super::stdout::{print, print_json};
+use super::{custom_config, driver_config};
 use crate::args::{DriverAction, DriverArgs, DriverCheckArgs, DriverProtocol};
 use crate::failure::{Exit, Failure};
 use crate::runtime;
@@ -8,6 +9,7 @@ use anyhow::{Context, anyhow};
 use console::terminal::Signals;
 use console::{Style, Tone, error_line, strip_controls};
 use executor_core::{Cancellation, ExecutorProvider, RunnerConfig, chain};
+use executor_custom::{CustomConfig, CustomOptions};
 use executor_driver::{DriverConfig, DriverProvider};
 use executor_testkit::{
     CheckReport, Report, SuiteOptions, Verdict, conformance, is_check, marked_processes,
@@ -15,10 +17,14 @@ use executor_testkit::{
 };
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
+use workstation::{LocalError, Settings, StateDir};
 
+/// The check before those of the suite.
+const START: &str = "start";
 /// How long a driver may take to end after the checks.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
@@ -43,8 +49,9 @@ fn check(args: &DriverCheckArgs) -> Result<Exit, Failure> {
             Failure::usage(error).with_help("without `--only` all checks run and are named")
         );
     }
-    let tested = match args.protocol {
-        DriverProtocol::Typed => typed(args),
+    let tested = match protocol(args)? {
+        DriverProtocol::Typed => typed(args)?,
+        DriverProtocol::Custom => custom(args)?,
     };
     let runtime = runtime::start()?;
     let report = runtime.block_on(async {
@@ -65,6 +72,11 @@ fn check(args: &DriverCheckArgs) -> Result<Exit, Failure> {
         print_json(&JsonReport::of(&report))?;
     } else {
         print(shown(&report, Style::of_stdout()))?;
+        if args.protocol.is_none() && report.failed().contains(&START) {
+            error_line(
+                "help: `--protocol custom` checks a driver for GitLab Runner's custom executor",
+            );
+        }
     }
     Ok(if report.failed().is_empty() {
         Exit::Success
@@ -73,26 +85,156 @@ fn check(args: &DriverCheckArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns a driver of our own protocol.
-fn typed(args: &DriverCheckArgs) -> Tested {
-    let provider = Arc::new(executor_driver::provider(DriverConfig::new(&args.command)));
-    let mut config = runner_config(executor_driver::NAME);
-    config.graceful_kill_timeout = Duration::from_secs(1);
-    let holder = Arc::clone(&provider);
-    // The suite asks for leftovers when no job runs; processes on other hosts are the driver's own to report.
-    let options = SuiteOptions::new(config.clone())
-        .only(args.only.iter().cloned())
-        .jobs(args.jobs)
-        .leftovers(move || {
-            let mut left = marked_processes();
-            left.extend(held(&holder));
-            left
-        });
-    Tested {
-        provider,
-        config,
-        options,
+/// Returns the protocol of the driver. None is started to find out: a program might do something without arguments.
+fn protocol(args: &DriverCheckArgs) -> Result<DriverProtocol, Failure> {
+    if let Some(protocol) = args.protocol {
+        return Ok(protocol);
     }
+    let is_custom = match &args.command[..] {
+        [] => {
+            let settings = settings()?;
+            let has = |section| !settings.section(section).is_empty();
+            has("custom") && !has("driver")
+        }
+        [path] => Path::new(path).is_dir(),
+        _ => false,
+    };
+    Ok(if is_custom {
+        DriverProtocol::Custom
+    } else {
+        DriverProtocol::Typed
+    })
+}
+
+fn settings() -> Result<Settings, Failure> {
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    let directory = std::env::current_dir().map_err(Failure::environment)?;
+    let home = std::env::home_dir();
+    let settings = Settings::of_project(&directory, state.path(), home.as_deref());
+    Ok(settings.map_err(LocalError::from)?)
+}
+
+/// Returns a driver of our own protocol.
+fn typed(args: &DriverCheckArgs) -> Result<Tested, Failure> {
+    let driver = if args.command.is_empty() {
+        driver_config::of_settings(&settings()?)?
+    } else {
+        DriverConfig::new(&args.command)
+    };
+    let provider = Arc::new(executor_driver::provider(driver));
+    let holder = Arc::clone(&provider);
+    Ok(Tested::new(
+        args,
+        executor_driver::NAME,
+        provider,
+        move || held(&holder),
+    ))
+}
+
+/// Returns a driver of GitLab's protocol.
+fn custom(args: &DriverCheckArgs) -> Result<Tested, Failure> {
+    let options = if args.command.is_empty() {
+        custom_config::options(&settings()?)?
+    } else {
+        CustomOptions {
+            builds_dir: Some("builds".to_owned()),
+            ..CustomOptions::new(programs(&args.command)?)
+        }
+    };
+    let provider = Arc::new(executor_custom::provider(options));
+    Ok(Tested::new(args, executor_custom::NAME, provider, Vec::new))
+}
+
+impl Tested {
+    /// Returns a driver with the options of its suite; `held` says what a driver keeps outside of this host.
+    fn new(
+        args: &DriverCheckArgs,
+        name: &str,
+        provider: Arc<dyn ExecutorProvider>,
+        held: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        let mut config = runner_config(name);
+        config.graceful_kill_timeout = Duration::from_secs(1);
+        // The suite asks for leftovers when no job runs; processes on other hosts are the driver's own to report.
+        let options = SuiteOptions::new(config.clone())
+            .only(args.only.iter().cloned())
+            .jobs(args.jobs)
+            .leftovers(move || {
+                let mut left = marked_processes();
+                left.extend(held());
+                left
+            });
+        Self {
+            provider,
+            config,
+            options,
+        }
+    }
+}
+
+/// Returns the programs of a driver of GitLab's protocol: those in a directory, one for each phase or `run` alone.
+fn programs(command: &[String]) -> Result<CustomConfig, Failure> {
+    if let [path] = command
+        && Path::new(path).is_dir()
+    {
+        return programs_in(Path::new(path));
+    }
+    let of_phase = |phase: &str| {
+        let mut words = command.iter().map(|word| word.replace("{}", phase));
+        let program = words.next().unwrap_or_default();
+        Ok::<_, Failure>((absolute(&program)?, words.collect::<Vec<_>>()))
+    };
+    let (run_exec, run_args) = of_phase("run")?;
+    let mut programs = CustomConfig {
+        run_exec,
+        run_args,
+        ..CustomConfig::default()
+    };
+    if command.iter().any(|word| word.contains("{}")) {
+        (programs.config_exec, programs.config_args) = of_phase("config")?;
+        (programs.prepare_exec, programs.prepare_args) = of_phase("prepare")?;
+        (programs.cleanup_exec, programs.cleanup_args) = of_phase("cleanup")?;
+    }
+    Ok(programs)
+}
+
+/// Returns the programs in a directory that are named for a phase, whatever their extension.
+fn programs_in(directory: &Path) -> Result<CustomConfig, Failure> {
+    let shown = strip_controls(&directory.display().to_string());
+    let mut programs = CustomConfig::default();
+    let listed = std::fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let listed = listed.with_context(|| format!("list {shown}"));
+    for entry in listed.map_err(Failure::environment)? {
+        let path = entry.path();
+        let program = match path.file_stem().and_then(|stem| stem.to_str()) {
+            Some("config") => &mut programs.config_exec,
+            Some("prepare") => &mut programs.prepare_exec,
+            Some("run") => &mut programs.run_exec,
+            Some("cleanup") => &mut programs.cleanup_exec,
+            _ => continue,
+        };
+        if !program.is_empty() {
+            let error = anyhow!("two programs in {shown} are named for the same phase");
+            return Err(Failure::usage(error).with_help("name the driver in your settings instead"));
+        }
+        *program = absolute(&path.display().to_string())?;
+    }
+    if programs.run_exec.is_empty() {
+        let error = anyhow!("no program in {shown} is named `run`, or `run` with an extension");
+        return Err(Failure::usage(error).with_help(
+            "a driver in a directory has the programs `config`, `prepare`, `run` and `cleanup`; only `run` is required",
+        ));
+    }
+    Ok(programs)
+}
+
+/// Returns a program's path from the root, since a driver starts in a directory of its own; a mere name stays.
+fn absolute(program: &str) -> Result<String, Failure> {
+    if !program.contains('/') {
+        return Ok(program.to_owned());
+    }
+    let path = std::path::absolute(program).map_err(Failure::usage)?;
+    Ok(path.display().to_string())
 }
 
 /// Returns what a driver says it still holds.
@@ -123,7 +265,7 @@ async fn run(tested: &Tested, is_announced: bool) -> Report {
     };
     let is_started = verdict == Verdict::Passed;
     let first = CheckReport {
-        name: "start",
+        name: START,
         contract: "The driver starts, describes itself, and has capacity for a job.",
         verdict,
         duration: started.elapsed(),

@@ -1,7 +1,8 @@
-//! `--executor driver` and `runwright driver check`, with the example driver.
+//! `--executor driver` and `runwright driver check`, with the example driver and with drivers of GitLab's protocol.
 
 use crate::project::Project;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// Returns a project with the example driver as `host.py`, and the user's settings for it.
@@ -139,5 +140,82 @@ fn driver_that_does_not_start_fails_the_first_check() {
         unknown.stderr.contains("there is no check \"sucess\""),
         "{}",
         unknown.stderr
+    );
+}
+
+/// Makes a driver of GitLab's protocol that runs jobs on this host: `driver.sh PHASE`.
+fn custom_driver(project: &Project, ending: &str) {
+    let text = format!(
+        "#!/bin/sh\nphase=$1; shift\necho \"$phase\" >>{}/phases\n[ \"$phase\" = run ] || exit 0\n\
+         trap : TERM\n\"$1\"\ncode=$?\n[ $code = 0 ] && exit\n{ending}\n",
+        project.scratch().display()
+    );
+    project.write("driver.sh", &text);
+    make_executable(&project.dir().join("driver.sh"));
+}
+
+fn make_executable(file: &Path) {
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+const ENDING: &str = "echo $code >\"$BUILD_EXIT_CODE_FILE\"; exit \"$BUILD_FAILURE_EXIT_CODE\"";
+const CHECK: [&str; 6] = [
+    "driver",
+    "check",
+    "--only",
+    "success",
+    "--only",
+    "exit_codes",
+];
+
+#[test]
+fn driver_of_gitlabs_protocol_is_checked_by_all_its_phases() {
+    // R-EXEC-102
+    let project = Project::with_pipeline("job: {script: ['true']}\n");
+    custom_driver(&project, ENDING);
+    let words = ["--protocol", "custom", "./driver.sh", "{}"];
+    let done = project.runwright(&[&CHECK[..], &words].concat());
+    let passed =
+        "passed   start\npassed   success\npassed   exit_codes\n\n3 passed, 0 failed, 0 skipped\n";
+    assert_eq!(done.expect_code(0).stdout, passed);
+    let phases = fs::read_to_string(project.scratch().join("phases")).unwrap();
+    assert!(phases.starts_with("config\nprepare\nrun\n"), "{phases}");
+    assert!(phases.ends_with("run\ncleanup\n"), "{phases}");
+
+    custom_driver(&project, "exit $code");
+    let done = project.runwright(&[&CHECK[..], &words].concat());
+    done.expect_code(1)
+        .expect_text("FAILED   exit_codes\n  expected A failed script is a result");
+}
+
+#[test]
+fn driver_in_a_directory_or_in_the_settings_needs_no_protocol() {
+    let project = Project::with_pipeline("job: {script: ['true']}\n");
+    custom_driver(&project, ENDING);
+    let driver = project.dir().join("driver.sh");
+    project.write("boards/README.md", "programs of a driver\n");
+    let check = |more: &[&str]| project.runwright(&[&CHECK[..], more].concat());
+    check(&["boards"])
+        .expect_code(2)
+        .expect_text("no program in boards is named `run`");
+    project.write(
+        "boards/run.sh",
+        &format!("#!/bin/sh\nexec {} run \"$@\"\n", driver.display()),
+    );
+    make_executable(&project.dir().join("boards/run.sh"));
+    check(&["boards"])
+        .expect_code(0)
+        .expect_text("3 passed, 0 failed");
+
+    let settings = format!(
+        "[custom]\nbuilds-dir = \"builds\"\nrun-exec = \"{}\"\nrun-args = [\"run\"]\n",
+        driver.display()
+    );
+    fs::create_dir(project.home()).unwrap();
+    fs::write(project.home().join("config.toml"), settings).unwrap();
+    check(&[]).expect_code(0).expect_text("3 passed, 0 failed");
+    // A program is not started without arguments to find out what it speaks.
+    check(&["./driver.sh"]).expect_code(1).expect_text(
+        "help: `--protocol custom` checks a driver for GitLab Runner's custom executor",
     );
 }
