@@ -347,6 +347,7 @@ const ASSEMBLY: &[&str] = &[
     "executor-driver",
     "executor-layers",
     "executor-shell",
+    "executor-ssh",
     "job-runner",
     "pipeline",
     "pipeline-insight",
