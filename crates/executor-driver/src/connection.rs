@@ -19,10 +19,14 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// How many frames with a payload wait for a driver that does not read.
 const WAITING_FRAMES: usize = 8;
+
+/// How long a driver that has closed its standard input may take to exit.
+const EXIT_AFTER_INPUT: Duration = Duration::from_secs(2);
 
 /// A driver process.
 #[derive(Debug)]
@@ -121,7 +125,7 @@ impl Connection {
         };
         let write = shared
             .gone
-            .run_until_cancelled(shared.write(stdin, outgoing));
+            .run_until_cancelled(shared.write(stdin, outgoing, call_timeout));
         let watch = shared.gone.run_until_cancelled(self.watch(call_timeout));
         tokio::join!(run, write, watch);
     }
@@ -130,7 +134,7 @@ impl Connection {
     async fn watch(self: &Arc<Self>, limit: Duration) {
         let mut before = None;
         loop {
-            tokio::time::sleep(limit / 2).await;
+            sleep(limit / 2).await;
             let now = self.shared.open_and_heard();
             // The start has its own deadline.
             if !self.description.initialized() || now.0 == 0 || before.replace(now.1) != Some(now.1)
@@ -141,7 +145,7 @@ impl Connection {
                 return;
             };
             // Any sign of life counts, and an error is one.
-            let answer = tokio::time::timeout(limit, status.event()).await;
+            let answer = timeout(limit, status.event()).await;
             if answer.is_err() && self.shared.open_and_heard().1 == now.1 {
                 self.shared.fail(End::Silent(limit));
                 return;
@@ -220,7 +224,7 @@ impl Connection {
     pub(crate) async fn close(&self, grace: Duration) {
         self.shared.closing.cancel();
         let gone = self.shared.gone.cancelled();
-        if tokio::time::timeout(grace, gone).await.is_err() {
+        if timeout(grace, gone).await.is_err() {
             self.shared.stop.cancel(CancelCause::Shutdown);
         }
         self.shared.gone.cancelled().await;
@@ -279,12 +283,23 @@ impl Shared {
         self.stop.abort(CancelCause::EnvironmentLost);
     }
 
-    async fn write(&self, stdin: Option<Sender>, mut outgoing: UnboundedReceiver<Outgoing>) {
+    /// Writes frames; ends a driver that does not read one within `limit`, or that has closed its input.
+    async fn write(
+        &self,
+        stdin: Option<Sender>,
+        mut outgoing: UnboundedReceiver<Outgoing>,
+        limit: Duration,
+    ) {
         let Some(mut stdin) = stdin else { return };
         while let Some(Some(next)) = self.closing.run_until_cancelled(outgoing.recv()).await {
-            if stdin.write_all(&next.frame).await.is_err() {
-                // The driver closed its input. Its end or its silence is the error.
-                return;
+            match timeout(limit, stdin.write_all(&next.frame)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => {
+                    // A driver that exits closes its input too, and its exit is the better error.
+                    sleep(EXIT_AFTER_INPUT).await;
+                    return self.fail(End::ClosedInput);
+                }
+                Err(_) => return self.fail(End::NotReading(limit)),
             }
         }
     }

@@ -82,6 +82,10 @@ pub(crate) enum End {
     Flood(u32),
     #[error("was silent for {} and was killed", HumanDuration(*.0))]
     Silent(Duration),
+    #[error("read nothing from its standard input for {} and was killed", HumanDuration(*.0))]
+    NotReading(Duration),
+    #[error("closed its standard input, which belongs to the protocol, and was killed")]
+    ClosedInput,
     #[error("was stopped")]
     Stopped,
 }
@@ -109,7 +113,7 @@ impl DriverError {
     fn retry(&self) -> Retryability {
         match self {
             Self::Ended {
-                end: End::Exited(_) | End::Signaled(_) | End::Silent(_),
+                end: End::Exited(_) | End::Signaled(_) | End::Silent(_) | End::NotReading(_),
                 ..
             }
             | Self::NoAnswer { .. } => Retryability::Temporary,

@@ -2,8 +2,11 @@
 
 use crate::support::{SHORT, TestJob, changed};
 use executor_core::prelude::*;
+use executor_core::variable::JobVariable;
 use executor_core::{CancelCause, TraceStream, chain};
 use executor_driver::DriverConfig;
+use executor_testkit::OptionsBuilder;
+use std::time::Duration;
 
 /// The phases of a job up to the first error, with its message; `None` after success.
 async fn first_error(config: DriverConfig) -> Option<(&'static str, String, bool)> {
@@ -95,6 +98,56 @@ async fn driver_that_hangs_as_a_whole_is_killed() {
     let mut config = with("run", "os.kill(os.getpid(), 19); time.sleep(600)");
     config.call_timeout = SHORT;
     check(config, "run", &["was silent for"]).await;
+}
+
+/// A time that no test waits for.
+const PATIENT: Duration = Duration::from_mins(2);
+
+/// Returns the error of a driver that reads the first 8 bytes of a large `prepare`, and then does this.
+async fn prepare_with_input(read: &str, call_timeout: Duration) -> String {
+    let mut config = changed(&format!(
+        "def call_describe(self, call, params, payload):\n    \
+             call.connection.input = self; self.output = call.connection.output\n    \
+             return host.Host.call_describe(self, call, params, payload)\n\
+         def read(self, size):\n    \
+             if size == 8: return sys.stdin.buffer.read(8)\n    {read}"
+    ));
+    config.call_timeout = call_timeout;
+    config.cleanup_timeout = SHORT;
+    let mut job = TestJob::open(config).await.unwrap();
+    let large = JobVariable::public("LARGE", "x".repeat(1 << 20));
+    let options = OptionsBuilder::new().variable(large).build();
+    let prepared = job.executor.prepare(options, &Cancellation::new()).await;
+    // The driver that is started for the cleanup is no better.
+    job.end().await.unwrap_err();
+    prepared.unwrap_err().chain()
+}
+
+/// It prints without an end, so it is not silent.
+#[tokio::test(flavor = "multi_thread")]
+async fn driver_that_does_not_read_is_killed() {
+    let noise = "self.output.write(b'\\0\\x0f\\xff\\xff\\0\\0\\0\\0')\n    \
+                 while True: time.sleep(0.05); self.output.write(b' ')";
+    let message = prepare_with_input(noise, SHORT).await;
+    assert!(
+        message.contains("read nothing from its standard input for 0.4"),
+        "{message}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn driver_that_closes_its_input_is_killed() {
+    let message = prepare_with_input("os.close(0); time.sleep(600)", PATIENT).await;
+    assert!(message.contains("closed its standard input"), "{message}");
+    let message = prepare_with_input("os.close(0); os._exit(3)", PATIENT).await;
+    assert!(message.contains("exited with code 3"), "{message}");
+}
+
+/// What a driver left behind holds its output open, which delays its end a little.
+#[tokio::test(flavor = "multi_thread")]
+async fn process_that_holds_the_output_does_not_hide_the_end() {
+    let leaves = "host.subprocess.Popen(['sleep', '600'], stdout=call.connection.output, start_new_session=True)\nos._exit(3)";
+    check(with("prepare", leaves), "prepare", &["exited with code 3"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
