@@ -46,12 +46,22 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) enum Answer<T> {
     Result(T),
-    /// The call was told to give up; its result may have come nevertheless.
+    /// The call was told to give up.
     GivenUp {
-        late: Option<T>,
+        late: Late<T>,
         /// `None` when a stop was requested.
         error: Option<DriverError>,
     },
+}
+
+/// The end of a call that was told to give up.
+#[derive(Debug)]
+pub(crate) enum Late<T> {
+    /// Its result came nevertheless.
+    Result(T),
+    /// Its result may still come.
+    Open(Call),
+    None,
 }
 
 impl Call {
@@ -158,7 +168,11 @@ impl Call {
             Some(result) => return result.map(Answer::Result),
         };
         self.stop(Signal::Kill);
-        let late = self.result(limits.stop).await.ok();
+        let late = match self.result(limits.stop).await {
+            Ok(result) => Late::Result(result),
+            Err(DriverError::NoAnswer { .. }) => Late::Open(self),
+            Err(_) => Late::None,
+        };
         Ok(Answer::GivenUp { late, error })
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Driver {
 struct Current {
     host: Option<Host>,
     connection: Option<Arc<Connection>>,
-    /// One task per driver process; those of ended ones end by themselves.
+    /// One task per driver process, and work that ends with it.
     tasks: JoinSet<()>,
     closed: bool,
 }
@@ -102,6 +102,14 @@ impl Driver {
         let (name, version) = (&description.name, &description.version);
         tracing::info!(name, version, "The driver is ready.");
         Ok(description)
+    }
+
+    /// Runs work that ends with the driver process.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut current = self.current.lock();
+        if !current.closed {
+            current.tasks.spawn(work);
+        }
     }
 
     /// Returns the driver process and its directory; starts one if there is none.

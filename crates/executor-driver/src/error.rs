@@ -57,9 +57,9 @@ pub(crate) enum DriverError {
     /// A script did not end although it was killed.
     #[error("the driver did not end a killed script within {}", HumanDuration(*.0))]
     Unkillable(Duration),
-    /// The environment was in a driver process that has ended.
-    #[error("the driver process that prepared the job has ended, so its environment is gone")]
-    EnvironmentGone,
+    /// What the job had was in a driver process that has ended.
+    #[error("the driver process that served the job has ended, so its {0} is gone")]
+    Gone(&'static str),
 }
 
 /// Why a connection has ended.

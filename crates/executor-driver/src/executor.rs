@@ -3,9 +3,10 @@
 use crate::call::{Answer, Limits};
 use crate::connection::Connection;
 use crate::driver::Driver;
-use crate::environment::Environment;
+use crate::error::DriverError;
+use crate::held::Held;
 use crate::message::{
-    Capability, Cleanup, Description, Dirs, Empty, File, Job, Lease, Prepare, Prepared, Run, Shell,
+    Capability, Cleanup, Description, Dirs, Empty, File, Job, Prepare, Prepared, Run, Shell,
 };
 use crate::run::RunningScript;
 use crate::transfer::DriverFiles;
@@ -25,21 +26,21 @@ use std::sync::Arc;
 pub(crate) struct DriverExecutor {
     base: AbstractExecutor,
     driver: Arc<Driver>,
-    lease: Option<Lease>,
+    lease: Option<Arc<Held>>,
     started: Option<Started>,
 }
 
 /// The state after the start of `prepare`.
 #[derive(Debug)]
 struct Started {
-    environment: Arc<Environment>,
+    environment: Arc<Held>,
     files: Option<Arc<dyn FileTransfer>>,
     shell: ShellDialect,
     runs: u32,
 }
 
 impl DriverExecutor {
-    pub(crate) fn new(driver: Arc<Driver>, lease: Option<Lease>) -> Self {
+    pub(crate) fn new(driver: Arc<Driver>, lease: Option<Arc<Held>>) -> Self {
         let base = AbstractExecutor::new(AbstractExecutorOptions {
             // The driver names its own in `prepare`.
             default_builds_dir: String::new(),
@@ -64,7 +65,7 @@ impl DriverExecutor {
         cancellation: &Cancellation,
     ) -> Result<Prepared, BuildError> {
         let driver = Arc::clone(&self.driver);
-        let environment = Environment::new(driver, Arc::clone(&connection), description);
+        let environment = Held::environment(driver, Arc::clone(&connection), description);
         let environment = Arc::new(environment);
         let files = description.has(Capability::Files).then(|| {
             let files = DriverFiles(Arc::clone(&environment));
@@ -80,7 +81,7 @@ impl DriverExecutor {
         let options = self.base.options()?;
         let params = Prepare {
             environment: &environment.name,
-            lease: self.lease.as_ref().map(|it| it.lease.as_str()),
+            lease: self.lease.as_ref().map(|it| it.name.as_str()),
             job: job(options),
             dirs: Dirs {
                 builds_dir: &dirs.builds_dir,
@@ -133,9 +134,17 @@ impl Executor for DriverExecutor {
     ) -> Result<PreparedEnvironment, BuildError> {
         cancellation.check()?;
         self.base.set_current_stage(ExecutorStage::PREPARE);
+        let connect = async {
+            let connected = self.driver.connect().await?;
+            if let Some(lease) = &self.lease {
+                // A new driver process may give the room of an old one's lease to another job.
+                lease.connection().await?;
+            }
+            Ok::<_, DriverError>(connected)
+        };
         let (connection, description) = tokio::select! {
             biased;
-            connected = self.driver.connect() => connected?,
+            connected = connect => connected?,
             cause = cancellation.canceled() => return Err(cause.into()),
         };
         let config = Arc::make_mut(&mut options.config);

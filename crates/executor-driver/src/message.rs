@@ -160,7 +160,7 @@ pub(crate) struct Acquire<'a> {
 }
 
 /// The reserved capacity; also the request that releases it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Lease {
     pub(crate) lease: String,
 }

@@ -1,10 +1,12 @@
 //! The provider: the driver process and its capacity.
 
-use crate::call::{Answer, Limits};
+use crate::call::{Answer, Call, Late, Limits};
 use crate::config::DriverConfig;
 use crate::connection::Connection;
 use crate::driver::Driver;
+use crate::error::DriverError;
 use crate::executor::DriverExecutor;
+use crate::held::Held;
 use crate::message::{Acquire, Capability, Empty, Lease, Status};
 use executor_core::{
     AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
@@ -63,8 +65,14 @@ impl DriverProvider {
         match call.result_or_stop(limits, cancellation).await? {
             Answer::Result(lease) => Ok(lease),
             Answer::GivenUp { late, error } => {
-                if let Some(lease) = late {
-                    self.give_back(&lease).await;
+                let limit = self.driver.config.cleanup_timeout;
+                match late {
+                    Late::Result(lease) => release(connection, &lease, limit).await,
+                    Late::Open(call) => {
+                        let connection = Arc::clone(connection);
+                        self.driver.spawn(release_late(call, connection, limit));
+                    }
+                    Late::None => {}
                 }
                 Err(match (error, cancellation.cause()) {
                     (Some(error), _) => error.into(),
@@ -74,21 +82,28 @@ impl DriverProvider {
             }
         }
     }
+}
 
-    /// Releases a lease, unless its driver process is gone.
-    async fn give_back(&self, lease: &Lease) {
-        let Some((connection, _)) = self.driver.if_running() else {
-            return;
-        };
-        let released = async {
-            let mut call = connection.call("release", lease, &[]).await?;
-            let limit = self.driver.config.cleanup_timeout;
-            call.result::<Empty>(limit).await
-        };
-        if let Err(error) = released.await {
-            tracing::warn!(lease = lease.lease, %error, "The driver did not release its capacity.");
-        }
+/// Releases a lease in the driver process that knows it.
+async fn release(connection: &Arc<Connection>, lease: &Lease, limit: Duration) {
+    let released = async {
+        let mut call = connection.call("release", lease, &[]).await?;
+        call.result::<Empty>(limit).await
+    };
+    if let Err(error) = released.await {
+        not_released(&lease.lease, &error);
     }
+}
+
+/// Waits for the lease of a call that did not give up in time, and releases it. Ends with the driver process.
+async fn release_late(mut call: Call, connection: Arc<Connection>, limit: Duration) {
+    if let Ok(lease) = call.result(Duration::MAX).await {
+        release(&connection, &lease, limit).await;
+    }
+}
+
+fn not_released(lease: &str, error: &DriverError) {
+    tracing::warn!(lease, %error, "The driver did not release its capacity.");
 }
 
 #[async_trait::async_trait]
@@ -99,7 +114,7 @@ impl ExecutorProvider for DriverProvider {
     }
 
     fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
-        let lease = data.get::<Lease>().cloned();
+        let lease = data.get::<Arc<Held>>().cloned();
         let executor = DriverExecutor::new(Arc::clone(&self.driver), lease);
         Ok(Box::new(executor))
     }
@@ -118,13 +133,24 @@ impl ExecutorProvider for DriverProvider {
         if !description.has(Capability::Capacity) {
             return Ok(ExecutorData::new());
         }
-        let lease = self.reserve(&connection, config, cancellation).await?;
-        Ok(ExecutorData::new().with(lease))
+        let Lease { lease } = self.reserve(&connection, config, cancellation).await?;
+        let lease = Held::lease(lease, Arc::clone(&self.driver), connection, &description);
+        Ok(ExecutorData::new().with(Arc::new(lease)))
     }
 
     async fn release(&self, _config: &RunnerConfig, data: ExecutorData) {
-        if let Some(lease) = data.get::<Lease>() {
-            self.give_back(lease).await;
+        let Some(held) = data.get::<Arc<Held>>() else {
+            return;
+        };
+        match held.connection().await {
+            Ok(connection) => {
+                let lease = held.name.clone();
+                let limit = self.driver.config.cleanup_timeout;
+                release(&connection, &Lease { lease }, limit).await;
+            }
+            // It ended with its driver process.
+            Err(DriverError::Gone(_)) => {}
+            Err(error) => not_released(&held.name, &error),
         }
     }
 

@@ -1,8 +1,8 @@
 //! One script: its output, its stop, and its continuation in another driver process.
 
 use crate::call::{Call, Event, parse};
-use crate::environment::Environment;
 use crate::error::DriverError;
+use crate::held::Held;
 use crate::message::{Follow, OutputStream, RunEnded, Signal};
 use executor_core::{
     BuildError, ExitCode, JobTrace, RunnerConfig, StageIo, StageResult, StageStatus, TraceStream,
@@ -20,7 +20,7 @@ const FRUITLESS: u32 = 3;
 /// A running script.
 #[derive(Debug)]
 pub(crate) struct RunningScript<'a> {
-    pub(crate) environment: &'a Environment,
+    pub(crate) environment: &'a Held,
     pub(crate) run: &'a str,
     pub(crate) config: &'a RunnerConfig,
     pub(crate) call: Call,

@@ -1,9 +1,9 @@
 //! Files of an environment, as tar streams.
 
 use crate::call::{Call, Event};
-use crate::environment::Environment;
 use crate::error::DriverError;
 use crate::frame::{CHUNK, WINDOW};
+use crate::held::Held;
 use crate::message::{Data, Get, Part, Put, Signal};
 use executor_core::ability::{ByteStream, FileTransfer};
 use executor_core::{BuildError, Cancellation};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 /// Transfers files by the driver's capability `files`.
 #[derive(Debug)]
-pub(crate) struct DriverFiles(pub(crate) Arc<Environment>);
+pub(crate) struct DriverFiles(pub(crate) Arc<Held>);
 
 impl DriverFiles {
     /// Sends an archive, as far as the driver's window allows, and waits for the result.

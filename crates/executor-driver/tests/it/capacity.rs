@@ -1,6 +1,6 @@
 //! Capacity that is reserved before a job is requested.
 
-use crate::support::changed;
+use crate::support::{SHORT, changed};
 use executor_core::prelude::*;
 use executor_core::{AcquireError, CancelCause};
 use executor_testkit::runner_config;
@@ -75,5 +75,42 @@ async fn canceled_request_reserves_nothing() {
         "{acquired:?}"
     );
     assert!(provider.held().await.unwrap().is_empty());
+    provider.shutdown(Duration::from_secs(20)).await.unwrap();
+}
+
+/// A request that is not given up in time may still reserve something.
+#[tokio::test(flavor = "multi_thread")]
+async fn late_lease_is_released() {
+    let directory = tempfile::tempdir().unwrap();
+    let mark = directory.path().join("over");
+    let methods = format!(
+        "capabilities = ['capacity']\n\
+         seen = []\n\
+         def call_acquire(self, call, params, payload):\n    \
+             self.seen.append('asked')\n    \
+             while not os.path.exists({mark:?}): time.sleep(0.01)\n    \
+             return {{'lease': 'late'}}\n\
+         def call_release(self, call, params, payload):\n    self.seen.append('released ' + params['lease'])\n\
+         def call_status(self, call, params, payload):\n    return {{'leases': self.seen}}"
+    );
+    let mut config = changed(&methods);
+    config.stop_timeout = SHORT;
+    let provider = executor_driver::provider(config);
+    let runner = runner_config("boards");
+    let stop = Cancellation::new();
+    let (acquired, ()) = tokio::join!(provider.acquire(&runner, &stop), async {
+        while provider.held().await.unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        stop.cancel(CancelCause::Shutdown);
+    });
+    assert!(
+        matches!(acquired, Err(AcquireError::Canceled(CancelCause::Shutdown))),
+        "{acquired:?}"
+    );
+    std::fs::write(mark, "").unwrap();
+    while provider.held().await.unwrap() != ["lease asked", "lease released late"] {
+        tokio::task::yield_now().await;
+    }
     provider.shutdown(Duration::from_secs(20)).await.unwrap();
 }

@@ -200,6 +200,18 @@ async fn dead_driver_is_started_again_for_the_next_job() {
     assert!(!error.is_temporary());
     job.executor.cleanup().await.unwrap();
 
+    // The lease was in the dead process, and the new one may give the same room to another job.
+    job.executor = job.provider.create(&job.data).unwrap();
+    let error = job.prepare(&Cancellation::new()).await.unwrap_err();
+    let message = error.chain();
+    assert!(message.contains("its lease is gone"), "{message}");
+    assert!(!error.is_temporary());
+    let lost = std::mem::take(&mut job.data);
+    job.provider.release(&job.config, lost).await;
+    let go_on = Cancellation::new();
+    let acquired = job.provider.acquire(&job.config, &go_on);
+    job.data = acquired.await.unwrap();
+
     job.executor = job.provider.create(&job.data).unwrap();
     job.prepare(&Cancellation::new()).await.unwrap();
     job.run("echo hello").await.unwrap();
