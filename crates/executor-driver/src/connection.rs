@@ -278,7 +278,7 @@ impl Shared {
     }
 
     /// Closes all calls and kills the process.
-    fn fail(&self, end: End) {
+    pub(crate) fn fail(&self, end: End) {
         self.end(end);
         self.stop.abort(CancelCause::EnvironmentLost);
     }

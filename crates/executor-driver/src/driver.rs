@@ -1,11 +1,13 @@
 //! The driver of a provider: one process at a time.
 
+use crate::call::parse;
 use crate::config::DriverConfig;
 use crate::connection::Connection;
 use crate::error::{DriverError, End};
-use crate::message::{Describe, Description, PROTOCOL};
+use crate::message::{Describe, Description, PROTOCOL, Spoken};
 use parking_lot::Mutex;
 use process::{Command, ProcessTree, Settings, Stdin, Supervisor, TempDir};
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -70,8 +72,17 @@ impl Driver {
         let described = connection
             .description
             .get_or_try_init(|| self.describe(&connection, &directory));
-        let description = described.await?.clone();
-        Ok((connection, description))
+        match described.await {
+            Ok(description) => {
+                let description = description.clone();
+                Ok((connection, description))
+            }
+            Err(error) => {
+                // The next caller starts another one.
+                connection.shared.fail(End::NotDescribed);
+                Err(error)
+            }
+        }
     }
 
     /// Returns the running driver, if there is one that has described itself.
@@ -92,12 +103,24 @@ impl Driver {
             directory,
         };
         let mut call = connection.call("describe", params, &[]).await?;
-        let description: Description = call.result(self.config.start_timeout).await?;
-        if description.protocol != PROTOCOL {
-            return Err(DriverError::Version {
-                name: description.name,
-                theirs: description.protocol,
-            });
+        let described: Value = call.result(self.config.start_timeout).await?;
+        // First, since another version may describe itself in another form.
+        let Spoken { protocol, name } = parse("describe", described.clone())?;
+        if protocol != PROTOCOL {
+            let theirs = protocol;
+            return Err(DriverError::Version { name, theirs });
+        }
+        let description: Description = parse("describe", described)?;
+        for (field, path) in [
+            ("builds_dir", &description.builds_dir),
+            ("cache_dir", &description.cache_dir),
+        ] {
+            if !path.starts_with('/') {
+                return Err(DriverError::Answer {
+                    call: "describe",
+                    why: format!("invalid `{field}` {path:?}: expected an absolute path"),
+                });
+            }
         }
         let (name, version) = (&description.name, &description.version);
         tracing::info!(name, version, "The driver is ready.");

@@ -120,10 +120,17 @@ pub(crate) struct Describe<'a> {
     pub(crate) directory: &'a str,
 }
 
+/// The part of a description that every version of the protocol has.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Spoken {
+    pub(crate) protocol: u32,
+    #[serde(default)]
+    pub(crate) name: String,
+}
+
 /// What a driver says about itself.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Description {
-    pub(crate) protocol: u32,
     #[serde(default)]
     pub(crate) name: String,
     #[serde(default)]

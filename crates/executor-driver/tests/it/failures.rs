@@ -5,7 +5,7 @@ use executor_core::prelude::*;
 use executor_core::variable::JobVariable;
 use executor_core::{CancelCause, TraceStream, chain};
 use executor_driver::DriverConfig;
-use executor_testkit::OptionsBuilder;
+use executor_testkit::{OptionsBuilder, runner_config};
 use std::time::Duration;
 
 /// The phases of a job up to the first error, with its message; `None` after success.
@@ -91,6 +91,27 @@ async fn call_that_hangs_has_a_deadline() {
         let answer = format!("did not answer {call:?} within 0.4");
         check(config, phase, &[&answer]).await;
     }
+}
+
+/// A driver that hung at its start is not asked again.
+#[tokio::test(flavor = "multi_thread")]
+async fn driver_that_does_not_describe_itself_is_replaced() {
+    let once = tempfile::tempdir().unwrap();
+    let mark = once.path().join("hung");
+    let hangs_once = format!(
+        "if not os.path.exists({mark:?}):\n    open({mark:?}, 'w').close(); time.sleep(600)\n\
+         return host.Host.call_describe(self, call, params, payload)"
+    );
+    let mut config = with("describe", &hangs_once);
+    config.start_timeout = Duration::from_secs(3);
+    let provider = executor_driver::provider(config);
+    let (runner, go_on) = (runner_config("driver"), Cancellation::new());
+    let error = provider.acquire(&runner, &go_on).await.unwrap_err();
+    let message = chain(&error);
+    assert!(message.contains("did not answer \"describe\""), "{message}");
+    let acquired = provider.acquire(&runner, &go_on).await.unwrap();
+    provider.release(&runner, acquired).await;
+    provider.shutdown(Duration::from_secs(20)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

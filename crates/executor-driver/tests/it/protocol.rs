@@ -60,11 +60,24 @@ async fn result_of_another_form_is_shown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_version_is_refused() {
-    let method = "def call_describe(self, call, params, payload):\n    return {**host.Host.call_describe(self, call, params, payload), 'protocol': 9}";
-    let error = TestJob::open(changed(method)).await.map(drop).unwrap_err();
+    let other = "return {'protocol': 9}";
+    let words = "speaks version 9 of the protocol, and this program version 1";
+    check_describe(other, words).await;
+}
+
+/// A path relative to a directory that the runner does not know would end up at the root.
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_are_absolute() {
+    let relative =
+        "return {**host.Host.call_describe(self, call, params, payload), 'builds_dir': 'builds'}";
+    let words = "invalid `builds_dir` \"builds\": expected an absolute path";
+    check_describe(relative, words).await;
+}
+
+/// Fails in `acquire` with this method, with these words.
+async fn check_describe(body: &str, words: &str) {
+    let method = format!("def call_describe(self, call, params, payload):\n    {body}");
+    let error = TestJob::open(changed(&method)).await.map(drop).unwrap_err();
     let message = chain(&error);
-    assert!(
-        message.contains("speaks version 9 of the protocol, and this program version 1"),
-        "{message}"
-    );
+    assert!(message.contains(words), "{words:?} in {message:?}");
 }
