@@ -365,8 +365,8 @@ impl OutputSink for Sink<'_> {
         let pushed = self.decoder.push(bytes, |reply: Reply, payload| {
             shared.dispatch(reply, payload);
         });
-        if let Err(garbage) = pushed {
-            shared.fail(End::Garbage(garbage));
+        if let Err(refused) = pushed {
+            shared.fail(End::NotAFrame(refused));
         }
     }
 

@@ -71,11 +71,8 @@ pub(crate) enum End {
     Signaled(i32),
     #[error("cannot be awaited: {0}")]
     NotAwaited(Arc<ProcessError>),
-    #[error(
-        "printed \"{}\" on its standard output, which belongs to the protocol: print to standard error instead",
-        .0.0
-    )]
-    Garbage(NotAFrame),
+    #[error(transparent)]
+    NotAFrame(NotAFrame),
     #[error("answered the call {0}, which is not open")]
     UnknownCall(u32),
     #[error("sent more than 1 MiB for the call {0} without waiting for an acknowledgement")]

@@ -62,9 +62,21 @@ pub(crate) struct Decoder {
     buffer: Vec<u8>,
 }
 
-/// The first bytes of something that is not a frame, escaped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotAFrame(pub(crate) String);
+/// What a driver printed instead of a frame; texts are its first bytes, escaped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotAFrame {
+    #[error(
+        "printed \"{0}\" on its standard output, which belongs to the protocol: print to standard error instead"
+    )]
+    Text(String),
+    #[error(
+        "sent a frame with a header of {header} bytes and a payload of {payload} bytes: \
+         each may have at most {LONGEST_FROM_DRIVER}"
+    )]
+    TooLong { header: usize, payload: usize },
+    #[error("sent a frame with an invalid header: {why}: {header}")]
+    Header { header: String, why: String },
+}
 
 impl Decoder {
     /// Appends bytes and passes on each complete frame.
@@ -81,13 +93,16 @@ impl Decoder {
             }
             let (header, after) = after.split_at(header);
             let (payload, after) = after.split_at(payload);
-            let header = serde_json::from_slice(header).map_err(|_| shown(header))?;
+            let header = serde_json::from_slice(header).map_err(|error| NotAFrame::Header {
+                header: shown(header),
+                why: error.to_string(),
+            })?;
             on_frame(header, payload);
             rest = after;
         }
         // A word or two of text is shorter than the lengths, and no frame starts like that.
         if rest.first().is_some_and(|first| *first != 0) {
-            return Err(shown(rest));
+            return Err(NotAFrame::Text(shown(rest)));
         }
         let done = self.buffer.len() - rest.len();
         self.buffer.drain(..done);
@@ -109,14 +124,18 @@ fn split_lengths(bytes: &[u8]) -> Result<Option<Lengths<'_>>, NotAFrame> {
     let size = |bytes: [u8; 4]| usize::try_from(u32::from_be_bytes(bytes)).unwrap_or(usize::MAX);
     let sizes = [*header, *payload].map(size);
     if sizes.iter().any(|size| *size > LONGEST_FROM_DRIVER) {
-        return Err(shown(bytes));
+        let [header, payload] = sizes;
+        return Err(match bytes.first() {
+            Some(0) => NotAFrame::TooLong { header, payload },
+            _ => NotAFrame::Text(shown(bytes)),
+        });
     }
     Ok(Some((sizes, rest)))
 }
 
-fn shown(bytes: &[u8]) -> NotAFrame {
+fn shown(bytes: &[u8]) -> String {
     let end = bytes.len().min(SHOWN);
-    NotAFrame(bytes[..end].escape_ascii().to_string())
+    bytes[..end].escape_ascii().to_string()
 }
 
 #[cfg(test)]
@@ -152,13 +171,20 @@ mod tests {
     #[test]
     fn text_is_not_a_frame() {
         for text in ["\n", "hi\n", "Traceback (most recent call last):\n"] {
-            let shown = pushed(&[text.as_bytes()]).unwrap_err();
-            assert_eq!(shown.0, text.escape_default().to_string());
+            let refused = pushed(&[text.as_bytes()]).unwrap_err();
+            assert_eq!(refused, NotAFrame::Text(text.escape_default().to_string()));
         }
         let long = pushed(&[&[b'x'; 5000]]).unwrap_err();
-        assert_eq!(long.0.len(), SHOWN);
+        assert_eq!(long, NotAFrame::Text("x".repeat(SHOWN)));
+    }
+
+    #[test]
+    fn header_that_is_not_json_is_shown_with_the_reason() {
         let invalid = pushed(&[b"\0\0\0\x02\0\0\0\0{]"]).unwrap_err();
-        assert_eq!(invalid.0, "{]");
+        assert_eq!(
+            invalid.to_string(),
+            "sent a frame with an invalid header: key must be a string at line 1 column 2: {]"
+        );
     }
 
     #[test]
@@ -169,6 +195,8 @@ mod tests {
             (refused.what, refused.bytes),
             ("script and files", big.len())
         );
-        assert!(pushed(&[b"\0\x11\0\0\0\0\0\0"]).is_err());
+        let refused = pushed(&[b"\0\0\0\x08\0\x10\0\x01"]).unwrap_err();
+        let (header, payload) = (8, LONGEST_FROM_DRIVER + 1);
+        assert_eq!(refused, NotAFrame::TooLong { header, payload });
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct Reply {
 
 /// Ends a call, or belongs to an open one.
 #[derive(Debug, Deserialize)]
+// The first name is the one in errors, which authors of drivers read.
+#[serde(rename = "reply (result, error, output, data or ack)")]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReplyPart {
     Result(Value),

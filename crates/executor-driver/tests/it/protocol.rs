@@ -17,7 +17,7 @@ async fn check(body: &str, words: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stray_print_is_shown() {
+async fn what_is_not_a_frame_is_shown() {
     let print =
         "os.write(call.connection.output.fileno(), b'debug: at\\x01 step 2\\n'); time.sleep(600)";
     check(
@@ -26,7 +26,20 @@ async fn stray_print_is_shown() {
     )
     .await;
     let header = "call.connection.output.write(b'\\0\\0\\0\\x02\\0\\0\\0\\0{]'); time.sleep(600)";
-    check(header, r#"printed "{]" on its standard output"#).await;
+    check(
+        header,
+        "invalid header: key must be a string at line 1 column 2: {]",
+    )
+    .await;
+    let length =
+        "call.connection.output.write(b'\\0\\0\\0\\x08\\x7f\\xff\\xff\\xff'); time.sleep(600)";
+    check(
+        length,
+        "a payload of 2147483647 bytes: each may have at most 1048576",
+    )
+    .await;
+    let other = "call.connection.send({'id': call.id, 'reslt': {}}); time.sleep(600)";
+    check(other, "reply (result, error, output, data or ack)").await;
     // The example moves its own standard output away, so a print does no harm.
     let method = "def call_run(self, call, params, payload):\n    print('stray', flush=True)\n    return host.Host.call_run(self, call, params, payload)";
     let mut job = TestJob::prepared(changed(method)).await;
