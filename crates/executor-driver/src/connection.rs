@@ -7,7 +7,7 @@ use crate::call::{Call, Event, Received};
 use crate::error::{DriverError, End};
 use crate::error_output::ErrorOutput;
 use crate::frame::{Decoder, WINDOW, encode};
-use crate::message::{Description, Empty, OutputStream, Part, Reply, ReplyPart, Request};
+use crate::message::{Ack, Description, Empty, OutputStream, Part, Reply, ReplyPart, Request};
 use executor_core::{CancelCause, Cancellation};
 use parking_lot::Mutex;
 use process::{ExitStatus, OutputSink, Process, Stream, Timing};
@@ -76,6 +76,8 @@ struct Open {
     events: UnboundedSender<Received>,
     /// Bytes received and not acknowledged.
     held: u32,
+    /// Bytes sent and not acknowledged.
+    sent: u32,
 }
 
 impl Connection {
@@ -206,6 +208,7 @@ impl Connection {
     ) -> Result<(), DriverError> {
         let permit = self.room().await;
         let frame = encode(&Request { id, part }, &[payload])?;
+        self.shared.count_sent(id, payload.len());
         let _ = self.frames.send(Outgoing { frame, permit });
         Ok(())
     }
@@ -239,7 +242,12 @@ impl Shared {
         }
         table.last += 1;
         let id = table.last;
-        table.open.insert(id, Open { events, held: 0 });
+        let open = Open {
+            events,
+            held: 0,
+            sent: 0,
+        };
+        table.open.insert(id, open);
         Ok(id)
     }
 
@@ -255,6 +263,14 @@ impl Shared {
     pub(crate) fn acknowledge(&self, id: u32, bytes: u32) {
         if let Some(open) = self.table.lock().open.get_mut(&id) {
             open.held = open.held.saturating_sub(bytes);
+        }
+    }
+
+    /// Counts a payload, which the driver will acknowledge.
+    fn count_sent(&self, id: u32, bytes: usize) {
+        if let Some(open) = self.table.lock().open.get_mut(&id) {
+            // A payload is never longer than a window.
+            open.sent += u32::try_from(bytes).unwrap_or(WINDOW);
         }
     }
 
@@ -320,11 +336,21 @@ impl Shared {
             return;
         };
         let event = match reply.part {
+            // Without bytes it says nothing, and would take memory until the call looks at it.
+            ReplyPart::Output(_) | ReplyPart::Data(_) if payload.is_empty() => return,
+            ReplyPart::Ack(Ack { bytes: 0 }) => return,
+            ReplyPart::Ack(ack) if ack.bytes > open.sent => {
+                drop(table);
+                return self.fail(End::NotSent(id));
+            }
             ReplyPart::Error(refusal) => Err(refusal),
             ReplyPart::Result(value) => Ok(Event::Result(value)),
             ReplyPart::Output(output) => Ok(Event::Output(output.stream, payload.to_vec())),
             ReplyPart::Data(_) => Ok(Event::Data(payload.to_vec())),
-            ReplyPart::Ack(ack) => Ok(Event::Ack(ack.bytes)),
+            ReplyPart::Ack(ack) => {
+                open.sent -= ack.bytes;
+                Ok(Event::Ack(ack.bytes))
+            }
         };
         // A payload is never longer than a window.
         open.held += u32::try_from(payload.len()).unwrap_or(u32::MAX);

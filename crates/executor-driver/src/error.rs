@@ -77,6 +77,8 @@ pub(crate) enum End {
     UnknownCall(u32),
     #[error("sent more than 1 MiB for the call {0} without waiting for an acknowledgement")]
     Flood(u32),
+    #[error("acknowledged more bytes for the call {0} than it was sent")]
+    NotSent(u32),
     #[error("was silent for {} and was killed", HumanDuration(*.0))]
     Silent(Duration),
     #[error("read nothing from its standard input for {} and was killed", HumanDuration(*.0))]

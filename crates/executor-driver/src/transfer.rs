@@ -31,8 +31,9 @@ impl DriverFiles {
             // Without room only an acknowledgement helps; otherwise an error may come at any time.
             while usize::try_from(room).unwrap_or(usize::MAX) < CHUNK {
                 match timeout(limit, call.event()).await.map_err(no_answer)?? {
-                    Event::Ack(bytes) => room = room.saturating_add(bytes).min(WINDOW),
-                    _ => return Ok(()),
+                    Event::Ack(bytes) => room += bytes,
+                    Event::Result(_) => return Ok(()),
+                    Event::Data(_) | Event::Output(..) => {}
                 }
             }
             let read = archive.read(&mut chunk).await;

@@ -68,6 +68,25 @@ def call_status(self, call, params, payload):
     job.end().await.unwrap();
 }
 
+/// Only a result ends a transfer: other frames, which have no meaning there, are not taken for success.
+#[tokio::test(flavor = "multi_thread")]
+async fn noise_does_not_end_a_transfer() {
+    let methods = "\
+def call_put(self, call, params, payload):
+    while sum(map(len, call.data)) < 1 << 20: time.sleep(0.01)
+    call.connection.send({'id': call.id, 'data': {}}, b'noise')
+    raise host.Refused('the disk is full')";
+    let job = TestJob::prepared(changed(methods)).await;
+    let files = job.executor.abilities().file_transfer.unwrap();
+    let archive = Box::new(Cursor::new(noise(2_000_000)));
+    let refused = files
+        .put(&job.working_dir, archive, &Cancellation::new())
+        .await;
+    let message = refused.unwrap_err().chain();
+    assert!(message.contains("the disk is full"), "{message}");
+    job.end().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn archive_cannot_leave_its_directory() {
     let mut job = TestJob::prepared(changed("pass")).await;

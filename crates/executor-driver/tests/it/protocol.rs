@@ -59,6 +59,13 @@ async fn unknown_call_ends_the_driver() {
 async fn more_than_the_window_ends_the_driver() {
     let flood = "[call.connection.send({'id': call.id, 'output': {'stream': 'stdout'}}, b'x' * 65536) for _ in range(17)]; time.sleep(600)";
     check(flood, "more than 1 MiB").await;
+    let acknowledged =
+        "call.connection.send({'id': call.id, 'ack': {'bytes': 1}}); time.sleep(600)";
+    check(
+        acknowledged,
+        "acknowledged more bytes for the call 2 than it was sent",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
