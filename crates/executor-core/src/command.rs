@@ -22,6 +22,17 @@ pub struct FileVariable {
     pub content: Vec<u8>,
 }
 
+impl FileVariable {
+    /// Returns whether the name can be that of a file in `temp_dir`.
+    ///
+    /// A project chooses names, and one with a slash would be a file elsewhere. Names that start with a dot are reserved
+    /// for the executor.
+    pub fn is_file_name(&self) -> bool {
+        let key = self.key.as_str();
+        !key.is_empty() && !key.starts_with('.') && !key.contains(['/', '\0'])
+    }
+}
+
 impl fmt::Debug for FileVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileVariable")

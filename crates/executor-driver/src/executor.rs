@@ -188,6 +188,10 @@ impl Executor for DriverExecutor {
                 "the driver executor runs scripts only; functions (`run`) need another executor",
             ));
         }
+        let files = &command.variables.files;
+        if let Some(file) = files.iter().find(|file| !file.is_file_name()) {
+            return Err(DriverError::FileVariable(file.key.clone()).into());
+        }
         let options = self.base.options()?;
         let Some(started) = &mut self.started else {
             return Err(not_prepared());
@@ -197,7 +201,6 @@ impl Executor for DriverExecutor {
         let connection = environment.connection().await?;
         let run = format!("{}.{}", environment.name, started.runs);
         let variables = &command.variables;
-        let files = variables.files.iter();
         let params = Run {
             environment: &environment.name,
             run: &run,
@@ -216,6 +219,7 @@ impl Executor for DriverExecutor {
                 .collect::<BTreeMap<_, _>>(),
             script_size: command.script.len(),
             files: files
+                .iter()
                 .map(|file| File {
                     key: &file.key,
                     size: file.content.len(),
@@ -224,7 +228,7 @@ impl Executor for DriverExecutor {
             temp_dir: &self.base.dirs()?.temp_dir,
         };
         let mut payload = vec![command.script.as_bytes()];
-        payload.extend(variables.files.iter().map(|file| file.content.as_slice()));
+        payload.extend(files.iter().map(|file| file.content.as_slice()));
         let call = connection.call("run", params, &payload).await;
         let script = RunningScript {
             environment,

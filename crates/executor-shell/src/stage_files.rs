@@ -232,14 +232,12 @@ async fn remove_tree(path: &Path) -> Result<(), ShellError> {
 
 /// Returns the file name of a variable, which is the variable's name.
 fn file_name(file: &FileVariable) -> Result<&str, ShellError> {
-    let key = file.key.as_str();
-    // Names that start with a dot are reserved for the executor.
-    if key.is_empty() || key.starts_with('.') || key.contains(['/', '\0']) {
+    if !file.is_file_name() {
         return Err(ShellError::FileVariable {
-            key: key.to_owned(),
+            key: file.key.clone(),
         });
     }
-    Ok(key)
+    Ok(&file.key)
 }
 
 /// Writes a file that only its owner can read.

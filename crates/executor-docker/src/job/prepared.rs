@@ -127,7 +127,7 @@ impl Prepared {
         let mut tree = Tree::new(self.owner);
         for file in &command.variables.files {
             let key = file.key.as_str();
-            if key.is_empty() || key.starts_with('.') || key.contains(['/', '\0']) {
+            if !file.is_file_name() {
                 return Err(DockerError::config(format!(
                     "invalid file variable {key:?}: expected a file name without slash that does not begin with a dot"
                 )));

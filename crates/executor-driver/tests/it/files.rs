@@ -2,6 +2,7 @@
 
 use crate::support::{TestJob, changed};
 use executor_core::prelude::*;
+use executor_testkit::CommandBuilder;
 use std::io::Cursor;
 use std::path::Path;
 use tokio::io::AsyncReadExt;
@@ -65,6 +66,21 @@ def call_status(self, call, params, payload):
     let mut read = Vec::new();
     archive.read_to_end(&mut read).await.unwrap();
     assert!(read.len() > 8_000_000, "{}", read.len());
+    job.end().await.unwrap();
+}
+
+/// A project chooses the names of its variables.
+#[tokio::test(flavor = "multi_thread")]
+async fn file_variable_is_never_a_file_elsewhere() {
+    let mut job = TestJob::prepared(changed("pass")).await;
+    for key in ["../up", "/tmp/absolute", ".hidden", ""] {
+        let command = CommandBuilder::new("true").working_dir(&job.working_dir);
+        let command = command.file(key, "content").build();
+        let refused = job.executor.run(command, &Cancellation::new()).await;
+        let message = refused.unwrap_err().chain();
+        let words = format!("invalid file variable {key:?}: expected a file name");
+        assert!(message.contains(&words), "{message}");
+    }
     job.end().await.unwrap();
 }
 

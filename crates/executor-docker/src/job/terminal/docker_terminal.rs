@@ -104,7 +104,7 @@ impl DockerTerminal {
             tree.file(&format!("{name}/{file}"), 0o600, text.as_bytes())?;
         }
         for file in &variables.files {
-            if !file.key.contains(['/', '\0']) && !file.key.starts_with('.') {
+            if file.is_file_name() {
                 tree.file(&file.key, 0o600, &file.content)?;
             }
         }
