@@ -103,7 +103,10 @@ class Call:
 
     def send(self, header, payload):
         with self.changed:
-            self.changed.wait_for(lambda: self.room >= len(payload))
+            # The runner may read no further after a "kill".
+            self.changed.wait_for(lambda: self.room >= len(payload) or self.stopped == "kill")
+            if self.room < len(payload):
+                raise Refused("canceled", "canceled")
             self.room -= len(payload)
         self.connection.send({"id": self.id, **header}, payload)
 
@@ -184,11 +187,13 @@ class Host:
         call.when_stopped(lambda name: signal_group(process.pid, numbers[name]))
         ended = threading.Event()
         threading.Thread(target=end_group, args=(process, ended), daemon=True).start()
-        forward(call, process, ended)
-        ended.wait()
-        call.when_stopped(None)  # from here on another process may get the number of the group
-        process.wait()
-        remove_file(script)
+        try:
+            forward(call, process, ended)
+        finally:
+            ended.wait()
+            call.when_stopped(None)  # from here on another process may get the number of the group
+            process.wait()
+            remove_file(script)
         code = process.returncode
         return {"exit_code": code} if code >= 0 else {"signal": -code}
 
@@ -229,7 +234,7 @@ def write_private(path, content):
 def signal_group(group, number):
     try:
         os.killpg(group, number)
-    except ProcessLookupError:
+    except OSError:  # it has ended, or is another user's
         pass
 
 
@@ -242,7 +247,7 @@ def end_group(process, ended):
 
 def forward(call, process, ended, grace=1.0):
     """Sends both streams until their end; a process outside the group may hold them open for the grace period."""
-    with DefaultSelector() as selector:
+    with process.stdout, process.stderr, DefaultSelector() as selector:
         selector.register(process.stdout, EVENT_READ, "stdout")
         selector.register(process.stderr, EVENT_READ, "stderr")
         deadline = None
@@ -255,8 +260,6 @@ def forward(call, process, ended, grace=1.0):
                     selector.unregister(key.fileobj)
             if ended.is_set():
                 deadline = deadline or time.monotonic() + grace
-    process.stdout.close()
-    process.stderr.close()
 
 
 def end_marked(environment):

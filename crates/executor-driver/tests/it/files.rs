@@ -69,6 +69,30 @@ def call_status(self, call, params, payload):
     job.end().await.unwrap();
 }
 
+/// A reader that gives up ends the call, also one that waits for room.
+#[tokio::test(flavor = "multi_thread")]
+async fn archive_that_is_not_read_ends_in_the_driver() {
+    let methods = "\
+def call_status(self, call, params, payload):
+    others = [it for it in call.connection.calls.values() if it is not call]
+    return {'environments': ['waits' if it.room < 65536 else 'sends' for it in others]}";
+    let mut job = TestJob::prepared(changed(methods)).await;
+    job.run("head -c 8000000 /dev/zero > zeros").await.unwrap();
+    let files = job.executor.abilities().file_transfer.unwrap();
+    let paths = ["zeros".to_owned()];
+    let go_on = Cancellation::new();
+    let archive = files.get(&job.working_dir, &paths, &go_on);
+    let archive = archive.await.unwrap();
+    while job.provider.held().await.unwrap() != ["environment waits"] {
+        tokio::task::yield_now().await;
+    }
+    drop(archive);
+    while !job.provider.held().await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    job.end().await.unwrap();
+}
+
 /// A project chooses the names of its variables.
 #[tokio::test(flavor = "multi_thread")]
 async fn file_variable_is_never_a_file_elsewhere() {
