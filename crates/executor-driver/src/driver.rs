@@ -86,10 +86,16 @@ impl Driver {
     }
 
     /// Returns the running driver, if there is one that has described itself.
-    pub(crate) fn if_running(&self) -> Option<(Arc<Connection>, Description)> {
+    pub(crate) fn if_running(&self) -> Option<Arc<Connection>> {
         let connection = self.current.lock().connection.clone()?;
-        let description = connection.description.get()?.clone();
-        connection.is_alive().then_some((connection, description))
+        let is_running = connection.description.initialized() && connection.is_alive();
+        is_running.then_some(connection)
+    }
+
+    /// Returns what the last driver process said about itself, whether it still runs or not.
+    pub(crate) fn description(&self) -> Option<Description> {
+        let current = self.current.lock();
+        current.connection.as_ref()?.description.get().cloned()
     }
 
     async fn describe(

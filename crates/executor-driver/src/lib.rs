@@ -41,4 +41,5 @@ mod run;
 mod transfer;
 
 pub use config::DriverConfig;
+pub use message::Description;
 pub use provider::{DriverProvider, NAME, provider};

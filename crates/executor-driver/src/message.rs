@@ -130,17 +130,23 @@ pub(crate) struct Spoken {
     pub(crate) name: String,
 }
 
-/// What a driver says about itself.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Description {
+/// What a driver says about itself. Its texts are the driver's own and may contain anything.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct Description {
+    /// Its name; may be empty.
     #[serde(default)]
-    pub(crate) name: String,
+    pub name: String,
+    /// Its own version; may be empty.
     #[serde(default)]
-    pub(crate) version: String,
+    pub version: String,
+    /// Its capabilities, also unknown ones.
     #[serde(default)]
-    capabilities: Vec<String>,
-    pub(crate) builds_dir: String,
-    pub(crate) cache_dir: String,
+    pub capabilities: Vec<String>,
+    /// Where jobs have their builds, unless the runner's settings say otherwise.
+    pub builds_dir: String,
+    /// Where jobs have their caches, unless the runner's settings say otherwise.
+    pub cache_dir: String,
 }
 
 /// A part of the protocol that a driver may lack.

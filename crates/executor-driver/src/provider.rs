@@ -7,7 +7,7 @@ use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::executor::DriverExecutor;
 use crate::held::Held;
-use crate::message::{Acquire, Capability, Empty, Lease, Status};
+use crate::message::{Acquire, Capability, Description, Empty, Lease, Status};
 use executor_core::{
     AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
     FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
@@ -32,13 +32,20 @@ pub fn provider(config: DriverConfig) -> DriverProvider {
 }
 
 impl DriverProvider {
+    /// Returns what the driver said about itself when it was last started, also if it has ended since.
+    ///
+    /// `None` before the first `acquire` and after `shutdown`.
+    pub fn description(&self) -> Option<Description> {
+        self.driver.description()
+    }
+
     /// Returns what the driver still holds: environments and leases. Empty when no driver runs.
     ///
     /// # Errors
     ///
     /// When the driver does not answer.
     pub async fn held(&self) -> Result<Vec<String>, ProviderError> {
-        let Some((connection, _)) = self.driver.if_running() else {
+        let Some(connection) = self.driver.if_running() else {
             return Ok(Vec::new());
         };
         let limit = self.driver.config.call_timeout;

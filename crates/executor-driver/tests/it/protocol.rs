@@ -85,6 +85,22 @@ async fn other_version_is_refused() {
     check_describe(other, words).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn description_is_there_for_a_report() {
+    let method = "def call_run(self, call, params, payload): os._exit(3)";
+    let fresh = executor_driver::provider(changed(method));
+    assert_eq!(fresh.description(), None);
+    let mut job = TestJob::prepared(changed(method)).await;
+    assert!(job.run("true").await.is_err());
+    let description = job.provider.description().unwrap();
+    assert_eq!(
+        (description.name.as_str(), description.version.as_str()),
+        ("host.py", "1.0")
+    );
+    assert_eq!(description.capabilities, ["files"]);
+    job.end().await.unwrap();
+}
+
 /// A path relative to a directory that the runner does not know would end up at the root.
 #[tokio::test(flavor = "multi_thread")]
 async fn directories_are_absolute() {
