@@ -104,7 +104,7 @@ fn report_shows_the_rule_and_what_came() {
          passed   success\n\
          FAILED   exit_codes\n  \
            expected A failed script is a result, with its exit code unchanged.\n  \
-           found    exit 2 became exit code 1, which is code 1\n\
+           found    exit 2: expected exit code 2, got exit code 1\n\
          \n\
          2 passed, 1 failed, 0 skipped\n"
     );

@@ -53,11 +53,11 @@ caught! {
         streams_are_apart: "got \"err\\n\"";
     }
     wrong_exit_codes_are_caught: CutsExitCodes => {
-        exit_codes: "exit 128 became exit code 1";
-        signals: "signal TERM became exit code 1";
+        exit_codes: "exit 128: expected exit code 128, got exit code 1";
+        signals: "signal TERM: expected exit code 143, got exit code 1";
     }
     hidden_signals_are_caught: HidesSignals => {
-        signals: "signal TERM became exit code 0";
+        signals: "signal TERM: expected exit code 143, got exit code 0";
     }
     leaked_variables_are_caught: LeaksVariables => {
         variables_end_with_their_stage: "variables leaked";

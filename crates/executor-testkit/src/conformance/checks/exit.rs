@@ -54,12 +54,11 @@ pub(in super::super) async fn signals(suite: Arc<Suite>) -> Outcome {
 fn expect_code(what: &str, status: StageStatus, code: i32) -> Outcome {
     ensure!(
         status.exit_code() == ExitCode(code),
-        "{what} became {status}, which is code {}",
-        status.exit_code()
+        "{what}: expected exit code {code}, got {status}"
     );
     ensure!(
         status.is_success() == (code == 0),
-        "{what} became {status}, which counts as success: {}",
+        "{what}: {status} counts as success: {}",
         status.is_success()
     );
     Ok(())
