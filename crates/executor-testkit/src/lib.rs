@@ -71,7 +71,7 @@ mod timeline;
 pub use builder::{CommandBuilder, JobBuilder, OptionsBuilder, runner_config};
 pub use clock::ManualClock;
 pub use conformance::{
-    CheckReport, Report, SuiteOptions, Verdict, conformance, is_check, marked_processes,
+    CheckReport, Report, SuiteOptions, Verdict, check_names, conformance, marked_processes,
 };
 pub use event::Event;
 pub use gate::Gate;

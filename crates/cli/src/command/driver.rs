@@ -10,18 +10,17 @@ use console::terminal::Signals;
 use console::{Style, Tone, error_line, strip_controls};
 use executor_core::{Cancellation, ExecutorProvider, RunnerConfig, chain};
 use executor_custom::{CustomConfig, CustomOptions};
-use executor_driver::{DriverConfig, DriverProvider};
+use executor_driver::{Description, DriverConfig, DriverProvider};
 use executor_testkit::{
-    CheckReport, Report, SuiteOptions, Verdict, conformance, is_check, marked_processes,
+    CheckReport, Report, SuiteOptions, Verdict, check_names, conformance, marked_processes,
     runner_config,
 };
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use workstation::{LocalError, Settings, StateDir};
+use workstation::{LocalError, Settings, StateDir, Supervisor, end_orphans, supervise};
 
 /// The check before those of the suite.
 const START: &str = "start";
@@ -40,38 +39,58 @@ struct Tested {
     provider: Arc<dyn ExecutorProvider>,
     config: RunnerConfig,
     options: SuiteOptions,
+    /// Returns what the driver says about itself, once it has started.
+    described: Box<dyn Fn() -> Option<Description>>,
 }
 
 fn check(args: &DriverCheckArgs) -> Result<Exit, Failure> {
-    if let Some(unknown) = args.only.iter().find(|name| !is_check(name)) {
+    if let Some(unknown) = args
+        .only
+        .iter()
+        .find(|&name| !check_names().any(|it| it == name))
+    {
         let error = anyhow!("there is no check {:?}", strip_controls(unknown));
-        return Err(
-            Failure::usage(error).with_help("without `--only` all checks run and are named")
-        );
+        let names: Vec<_> = check_names().collect();
+        return Err(Failure::usage(error).with_help(format!("the checks are {}", names.join(", "))));
     }
-    let tested = match protocol(args)? {
-        DriverProtocol::Typed => typed(args)?,
-        DriverProtocol::Custom => custom(args)?,
-    };
+    let state = StateDir::of_user().map_err(LocalError::from)?;
+    // What an earlier process left when it was killed, guardian included.
+    end_orphans(&state)?;
     let runtime = runtime::start()?;
-    let report = runtime.block_on(async {
+    let (report, driver) = runtime.block_on(async {
+        let supervisor = supervise(&state)?;
+        let tested = match protocol(args)? {
+            DriverProtocol::Typed => typed(args, &supervisor)?,
+            DriverProtocol::Custom => custom(args, &supervisor)?,
+        };
         let mut signals = Signals::listen()
             .context("listen to signals")
             .map_err(Failure::environment)?;
-        let cancellation = Cancellation::new();
-        let checked = run(&tested, !args.json && args.only.is_empty());
+        let stop = Cancellation::new();
         let report = tokio::select! {
-            report = checked => Ok(report),
-            () = signals.drive(&cancellation, |_| {}) => Err(Failure::interrupted()),
-            _ = cancellation.canceled() => Err(Failure::interrupted()),
+            report = run(&tested, args, &stop) => Ok(report),
+            () = signals.drive(&stop, |count| {
+                if count == 1 {
+                    error_line("stopping after this check; Ctrl-C again stops now");
+                }
+            }) => Err(Failure::interrupted()),
+            _ = stop.aborted() => Err(Failure::interrupted()),
         };
+        let driver = (tested.described)();
         let stopped = tested.provider.shutdown(SHUTDOWN).await;
-        report.and_then(|report| stopped.map(|()| report).map_err(Failure::environment))
+        drop(tested);
+        supervisor.shutdown().await.map_err(Failure::environment)?;
+        let report = report?;
+        stopped.map_err(Failure::environment)?;
+        if stop.is_canceled() {
+            return Err(Failure::interrupted());
+        }
+        Ok((report, driver))
     })?;
     if args.json {
-        print_json(&JsonReport::of(&report))?;
+        print_json(&JsonReport::of(&report, driver.as_ref()))?;
     } else {
-        print(shown(&report, Style::of_stdout()))?;
+        print(summary(&report, driver.as_ref()))?;
         if args.protocol.is_none() && report.failed().contains(&START) {
             error_line(
                 "help: `--protocol custom` checks a driver for GitLab Runner's custom executor",
@@ -115,25 +134,29 @@ fn settings() -> Result<Settings, Failure> {
 }
 
 /// Returns a driver of our own protocol.
-fn typed(args: &DriverCheckArgs) -> Result<Tested, Failure> {
-    let driver = if args.command.is_empty() {
+fn typed(args: &DriverCheckArgs, supervisor: &Supervisor) -> Result<Tested, Failure> {
+    let mut driver = if args.command.is_empty() {
         driver_config::of_settings(&settings()?)?
     } else {
         DriverConfig::new(&args.command)
     };
+    driver.supervisor = Some(supervisor.clone());
     let provider = Arc::new(executor_driver::provider(driver));
     let holder = Arc::clone(&provider);
-    Ok(Tested::new(
+    let held = move || held(&holder);
+    let mut tested = Tested::new(
         args,
         executor_driver::NAME,
-        provider,
-        move || held(&holder),
-    ))
+        Arc::clone(&provider) as _,
+        held,
+    );
+    tested.described = Box::new(move || provider.description());
+    Ok(tested)
 }
 
 /// Returns a driver of GitLab's protocol.
-fn custom(args: &DriverCheckArgs) -> Result<Tested, Failure> {
-    let options = if args.command.is_empty() {
+fn custom(args: &DriverCheckArgs, supervisor: &Supervisor) -> Result<Tested, Failure> {
+    let mut options = if args.command.is_empty() {
         custom_config::options(&settings()?)?
     } else {
         CustomOptions {
@@ -141,6 +164,7 @@ fn custom(args: &DriverCheckArgs) -> Result<Tested, Failure> {
             ..CustomOptions::new(programs(&args.command)?)
         }
     };
+    options.supervisor = Some(supervisor.clone());
     let provider = Arc::new(executor_custom::provider(options));
     Ok(Tested::new(args, executor_custom::NAME, provider, Vec::new))
 }
@@ -168,6 +192,7 @@ impl Tested {
             provider,
             config,
             options,
+            described: Box::new(|| None),
         }
     }
 }
@@ -249,13 +274,12 @@ fn held(provider: &DriverProvider) -> Vec<String> {
     }
 }
 
-/// Runs the suite, after a first call that shows whether the driver starts at all.
-async fn run(tested: &Tested, is_announced: bool) -> Report {
+/// Runs the suite, after a first call that shows whether the driver starts at all, until `stop` is cancelled.
+async fn run(tested: &Tested, args: &DriverCheckArgs, stop: &Cancellation) -> Report {
+    let style = Style::of_stdout();
+    let is_shown = !args.json;
     let started = Instant::now();
-    let acquired = tested
-        .provider
-        .acquire(&tested.config, &Cancellation::new())
-        .await;
+    let acquired = tested.provider.acquire(&tested.config, stop).await;
     let verdict = match acquired {
         Ok(data) => {
             tested.provider.release(&tested.config, data).await;
@@ -270,62 +294,68 @@ async fn run(tested: &Tested, is_announced: bool) -> Report {
         verdict,
         duration: started.elapsed(),
     };
+    show(&first, is_shown, style);
     let mut report = Report {
         checks: vec![first],
         ..Report::default()
     };
     if is_started {
-        if is_announced {
-            error_line("running the checks; they take from ten seconds to some minutes");
-        }
-        let rest = conformance(Arc::clone(&tested.provider), tested.options.clone()).await;
+        let options = tested.options.clone().stop(stop.clone());
+        let options = options.watcher(move |check| show(check, is_shown, style));
+        let rest = conformance(Arc::clone(&tested.provider), options).await;
         report.checks.extend(rest.checks);
         report.left_out = rest.left_out;
     }
     report
 }
 
-/// Returns the report as text: failures with what was expected and what came.
-fn shown(report: &Report, style: Style) -> String {
-    let mut text = String::new();
-    for check in &report.checks {
-        // Writing to a string cannot fail.
-        let _ = match &check.verdict {
-            Verdict::Passed => writeln!(
-                text,
-                "{}   {}",
-                style.paint(Tone::Good, "passed"),
-                check.name
-            ),
-            Verdict::Skipped(reason) => {
-                let reason = strip_controls(reason);
-                writeln!(text, "skipped  {}: {reason}", check.name)
-            }
-            Verdict::Failed(found) => {
-                let found = strip_controls(found).replace('\n', "\n           ");
-                writeln!(
-                    text,
-                    "{}   {}\n  expected {}\n  found    {found}",
-                    style.paint(Tone::Bad, "FAILED"),
-                    check.name,
-                    check.contract,
-                )
-            }
-        };
+/// Prints a check that has ended; a failed one with what was expected and what came.
+fn show(check: &CheckReport, is_shown: bool, style: Style) {
+    if !is_shown {
+        return;
     }
+    let name = check.name;
+    let text = match &check.verdict {
+        Verdict::Passed => format!("{}   {name}\n", style.paint(Tone::Good, "passed")),
+        Verdict::Skipped(reason) => format!("skipped  {name}: {}\n", strip_controls(reason)),
+        Verdict::Failed(found) => format!(
+            "{}   {name}\n  expected {}\n  found    {}\n",
+            style.paint(Tone::Bad, "FAILED"),
+            check.contract,
+            strip_controls(found).replace('\n', "\n           "),
+        ),
+    };
+    // A reader that is gone is noticed with the summary.
+    let _ = print(text);
+}
+
+/// Returns the last line of the report.
+fn summary(report: &Report, driver: Option<&Description>) -> String {
     let (failed, skipped) = (report.failed().len(), report.skipped().len());
     let passed = report.checks.len() - failed - skipped;
-    let _ = writeln!(
-        text,
-        "\n{passed} passed, {failed} failed, {skipped} skipped"
-    );
-    text
+    let of = driver.map_or(String::new(), |it| {
+        let named = format!("{} {}", it.name, it.version);
+        format!("{}: ", strip_controls(named.trim()))
+    });
+    format!("\n{of}{passed} passed, {failed} failed, {skipped} skipped\n")
 }
 
 #[derive(Serialize)]
 struct JsonReport<'a> {
+    /// Whether no check failed that ran.
     passed: bool,
+    /// What the driver says about itself, if it does.
+    driver: Option<JsonDriver<'a>>,
     checks: Vec<JsonCheck<'a>>,
+    /// The checks that did not run.
+    left_out: &'a [&'static str],
+}
+
+#[derive(Serialize)]
+struct JsonDriver<'a> {
+    name: &'a str,
+    version: &'a str,
+    capabilities: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -342,7 +372,7 @@ struct JsonCheck<'a> {
 }
 
 impl<'a> JsonReport<'a> {
-    fn of(report: &'a Report) -> Self {
+    fn of(report: &'a Report, driver: Option<&'a Description>) -> Self {
         let checks = report.checks.iter().map(|check| {
             let (result, found) = match &check.verdict {
                 Verdict::Passed => ("passed", None),
@@ -359,7 +389,13 @@ impl<'a> JsonReport<'a> {
         });
         Self {
             passed: report.failed().is_empty(),
+            driver: driver.map(|it| JsonDriver {
+                name: &it.name,
+                version: &it.version,
+                capabilities: &it.capabilities,
+            }),
             checks: checks.collect(),
+            left_out: &report.left_out,
         }
     }
 }

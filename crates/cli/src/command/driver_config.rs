@@ -39,6 +39,11 @@ pub(super) fn of_settings(settings: &Settings) -> Result<DriverConfig, Failure> 
         (&mut config.prepare_timeout, section.prepare_timeout),
         (&mut config.cleanup_timeout, section.cleanup_timeout),
     ] {
+        if said == Some(0) {
+            return Err(wrong(
+                "a timeout of 0 seconds leaves no time; leave the key out for the default",
+            ));
+        }
         if let Some(seconds) = said {
             *limit = Duration::from_secs(seconds);
         }

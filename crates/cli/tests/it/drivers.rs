@@ -106,7 +106,7 @@ fn report_shows_the_rule_and_what_came() {
            expected A failed script is a result, with its exit code unchanged.\n  \
            found    exit 2: expected exit code 2, got exit code 1\n\
          \n\
-         2 passed, 1 failed, 0 skipped\n"
+         host.py 1.0: 2 passed, 1 failed, 0 skipped\n"
     );
 
     let done = project
@@ -118,6 +118,9 @@ fn report_shows_the_rule_and_what_came() {
     assert_eq!(report["checks"][2]["result"], "passed");
     let rule = "A failed script is a result, with its exit code unchanged.";
     assert_eq!(report["checks"][2]["expected"], rule);
+    assert_eq!(report["driver"]["name"], "host.py");
+    let left_out = report["left_out"].as_array().unwrap();
+    assert!(left_out.contains(&"many_jobs_at_once".into()));
 }
 
 #[test]
@@ -136,11 +139,9 @@ fn driver_that_does_not_start_fails_the_first_check() {
     let unknown = project
         .runwright(&["driver", "check", "--only", "sucess", "echo"])
         .expect_code(2);
-    assert!(
-        unknown.stderr.contains("there is no check \"sucess\""),
-        "{}",
-        unknown.stderr
-    );
+    unknown
+        .expect_text("there is no check \"sucess\"")
+        .expect_text("the checks are provider_is_stable, ");
 }
 
 /// Makes a driver of GitLab's protocol that runs jobs on this host: `driver.sh PHASE`.
@@ -211,7 +212,7 @@ fn driver_in_a_directory_or_in_the_settings_needs_no_protocol() {
         "[custom]\nbuilds-dir = \"builds\"\nrun-exec = \"{}\"\nrun-args = [\"run\"]\n",
         driver.display()
     );
-    fs::create_dir(project.home()).unwrap();
+    fs::create_dir_all(project.home()).unwrap();
     fs::write(project.home().join("config.toml"), settings).unwrap();
     check(&[]).expect_code(0).expect_text("3 passed, 0 failed");
     // A program is not started without arguments to find out what it speaks.

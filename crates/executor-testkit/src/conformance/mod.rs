@@ -9,7 +9,7 @@ mod session;
 mod suite;
 
 pub use marked::marked_processes;
-pub use options::{SuiteOptions, is_check};
+pub use options::{SuiteOptions, check_names};
 pub use report::{CheckReport, Report, Verdict};
 
 use executor_core::ExecutorProvider;

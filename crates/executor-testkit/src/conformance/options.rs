@@ -1,11 +1,13 @@
 use crate::builder::JobBuilder;
 use crate::conformance::check::CHECKS;
-use executor_core::{HumanDuration, Job, RunnerConfig};
+use crate::conformance::report::CheckReport;
+use executor_core::{Cancellation, HumanDuration, Job, RunnerConfig};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 type Leftovers = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+type Watcher = Arc<dyn Fn(&CheckReport) + Send + Sync>;
 
 /// The options of the conformance suite.
 ///
@@ -37,6 +39,8 @@ pub struct SuiteOptions {
     pub(crate) deadline: Duration,
     pub(crate) promptness: Duration,
     pub(crate) leftovers: Option<Leftovers>,
+    pub(crate) watcher: Option<Watcher>,
+    pub(crate) stop: Cancellation,
     only: Vec<String>,
     skipped: Vec<(String, String)>,
 }
@@ -58,6 +62,8 @@ impl SuiteOptions {
             deadline: Duration::from_mins(2),
             promptness: Duration::from_secs(20),
             leftovers: None,
+            watcher: None,
+            stop: Cancellation::new(),
             only: Vec::new(),
             skipped: Vec::new(),
         }
@@ -128,6 +134,18 @@ impl SuiteOptions {
         self
     }
 
+    /// Shows each check when it has ended.
+    pub fn watcher(mut self, watcher: impl Fn(&CheckReport) + Send + Sync + 'static) -> Self {
+        self.watcher = Some(Arc::new(watcher));
+        self
+    }
+
+    /// Leaves out the checks that have not started when this is cancelled.
+    pub fn stop(mut self, stop: Cancellation) -> Self {
+        self.stop = stop;
+        self
+    }
+
     /// Runs only the checks with these names.
     ///
     /// The report then passes [`assert_part_passed`](crate::Report::assert_part_passed), never
@@ -181,16 +199,16 @@ impl SuiteOptions {
     }
 }
 
-/// Returns whether the suite has a check with this name.
-pub fn is_check(name: &str) -> bool {
-    CHECKS.iter().any(|check| check.name == name)
+/// Returns the names of all checks of the suite, in their order.
+pub fn check_names() -> impl Iterator<Item = &'static str> {
+    CHECKS.iter().map(|check| check.name)
 }
 
 fn assert_known(name: &str) {
     assert!(
-        is_check(name),
+        check_names().any(|it| it == name),
         "there is no check {name:?}; the checks are {:?}",
-        CHECKS.iter().map(|check| check.name).collect::<Vec<_>>()
+        check_names().collect::<Vec<_>>()
     );
 }
 

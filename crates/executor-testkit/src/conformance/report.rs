@@ -133,6 +133,7 @@ impl fmt::Display for Report {
         }
         match self.left_out.len() {
             0 => Ok(()),
+            1 => writeln!(f, "1 check was left out"),
             count => writeln!(f, "{count} checks were left out"),
         }
     }

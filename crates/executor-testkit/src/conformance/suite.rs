@@ -56,19 +56,23 @@ impl Suite {
     pub(crate) async fn run_all(self: Arc<Self>) -> Report {
         let mut report = Report::default();
         for check in CHECKS {
-            if !self.options.includes(check.name) {
+            if !self.options.includes(check.name) || self.options.stop.is_canceled() {
                 report.left_out.push(check.name);
                 continue;
             }
             let _guard = MemoryGuard::of(check).await;
             let start = Instant::now();
             let verdict = self.run(check).await;
-            report.checks.push(CheckReport {
+            let ended = CheckReport {
                 name: check.name,
                 contract: check.contract,
                 verdict,
                 duration: start.elapsed(),
-            });
+            };
+            if let Some(watcher) = &self.options.watcher {
+                watcher(&ended);
+            }
+            report.checks.push(ended);
         }
         report
     }

@@ -33,7 +33,7 @@ pub use local_run::LocalRun;
 pub use options::RunOptions;
 pub use reserved_run::ReservedRun;
 pub use run_controls::RunControls;
-pub use supervision::end_orphans;
+pub use supervision::{end_orphans, supervise};
 
 pub(crate) use other_projects::check_triggers;
 pub(crate) use reserved_run::RunShared;

@@ -110,8 +110,12 @@ pub(super) async fn remove_leftovers(leftovers: &[PathBuf], supervisor: &Supervi
     }
 }
 
-/// Starts the supervisor of a run.
-pub(crate) fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
+/// Starts the supervisor of a run. If this process is killed, a guardian ends the processes and removes the directories.
+///
+/// # Errors
+///
+/// When the journal in the state directory cannot be written.
+pub fn supervise(state: &StateDir) -> Result<Supervisor, LocalError> {
     let settings = Settings {
         state_dir: Some(state.path().to_owned()),
         ..Settings::default()
