@@ -136,8 +136,9 @@ impl Driver {
             self.expect_success(Phase::Config, &outcome, cancellation)?;
         }
         let mut config = ReportedConfig::read(&output)?;
-        self.environment
-            .set_job_env(config.job_env.take().unwrap_or_default());
+        let job_env = config.job_env.take().into_iter().flatten();
+        let job_env = job_env.map(|(name, value)| (name, value.unwrap_or_default()));
+        self.environment.set_job_env(job_env.collect());
         Ok(config)
     }
 

@@ -15,8 +15,6 @@ use std::path::{Path, PathBuf};
 
 /// The prefix of the job's variables.
 const PREFIX: &str = "CUSTOM_ENV_";
-/// The variable with the job's services.
-const SERVICES: &str = "CUSTOM_ENV_CI_JOB_SERVICES";
 /// The private directory of a job whose directories are not known yet.
 const UNKNOWN_TEMP_DIR: &str = ".tmp";
 
@@ -53,6 +51,9 @@ impl DriverEnvironment {
             ("SYSTEM_FAILURE_EXIT_CODE", SYSTEM_FAILURE),
         ];
         common.extend(codes.map(|(name, code)| (name.into(), code.to_string().into())));
+        // Those that a job sets follow.
+        let flags = shells::ScriptOptions::FEATURE_FLAGS;
+        common.extend(flags.map(|name| (format!("{PREFIX}{name}").into(), "false".into())));
         Self {
             exit_code_file,
             common,
@@ -77,21 +78,22 @@ impl DriverEnvironment {
         let plain = plain.map(|(name, value)| (name.as_str(), value.as_bytes()));
         let files = variables.files.iter();
         let files = files.map(|file| (file.key.as_str(), file.content.as_slice()));
+        let services = [("CI_JOB_SERVICES", self.services.as_bytes())];
         let mut left_out = Vec::new();
         // The file with exported variables is the scripts' alone.
         for (name, value) in plain
             .chain(files)
             .filter(|(name, _)| *name != shells::ENV_FILE)
+            .chain(services)
         {
-            let length = PREFIX.len() + name.len() + value.len() + 2;
-            if length > MAX_ENVIRONMENT_ENTRY || value.contains(&0) {
-                left_out.push(name);
-            } else {
+            let name_of_driver = format!("{PREFIX}{name}");
+            if fits(&name_of_driver, value) {
                 let value = OsStr::from_bytes(value).to_owned();
-                all.push((format!("{PREFIX}{name}").into(), value));
+                all.push((name_of_driver.into(), value));
+            } else {
+                left_out.push(name);
             }
         }
-        all.push((SERVICES.into(), self.services.clone().into()));
         (all, left_out)
     }
 }
@@ -100,6 +102,12 @@ impl std::fmt::Debug for DriverEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DriverEnvironment").finish_non_exhaustive()
     }
+}
+
+/// Returns whether a process environment can hold a variable.
+pub(crate) fn fits(name: &str, value: &[u8]) -> bool {
+    let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+    is_name && !value.contains(&0) && name.len() + value.len() + 2 <= MAX_ENVIRONMENT_ENTRY
 }
 
 /// Returns the job's variables for calls before its stages; without `dirs`, its directories are not known yet.

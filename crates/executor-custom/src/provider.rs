@@ -25,6 +25,9 @@ pub fn provider(options: CustomOptions) -> DefaultExecutorProvider {
         .with_features(|features| {
             features.variables = true;
             features.shared = true;
+            // The driver gets both, and does with them what it can.
+            features.image = true;
+            features.services = true;
         })
 }
 

@@ -1,10 +1,11 @@
 //! What `config_exec` prints about the job's environment.
 
+use crate::environment::fits;
 use crate::error::CustomError;
 use executor_core::ShellDialect;
 use executor_core::shell::UnknownShell;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The longest output of `config_exec` that is read, in bytes.
@@ -19,8 +20,8 @@ pub(crate) struct ReportedConfig {
     pub(crate) builds_dir: Option<String>,
     pub(crate) cache_dir: Option<String>,
     pub(crate) builds_dir_is_shared: Option<bool>,
-    /// Variables of the driver's own later calls.
-    pub(crate) job_env: Option<BTreeMap<String, String>>,
+    /// Variables of the driver's own later calls; `null` is an empty value.
+    pub(crate) job_env: Option<BTreeMap<String, Option<String>>>,
     pub(crate) shell: Option<String>,
 }
 
@@ -48,7 +49,7 @@ impl ReportedConfig {
         // In two steps, since of two equal keys the later counts.
         let value: Value = serde_json::from_slice(output).map_err(invalid)?;
         let value = match value {
-            Value::Object(_) => value,
+            Value::Object(object) => with_lower_case_keys(object),
             Value::Null => return Ok(Self::default()),
             _ => {
                 return Err(CustomError::ConfigOutput {
@@ -64,6 +65,16 @@ impl ReportedConfig {
             &mut config.shell,
         ] {
             text.take_if(|text| text.is_empty());
+        }
+        let job_env = config.job_env.iter().flatten();
+        for (name, value) in job_env {
+            if !fits(name, value.as_deref().unwrap_or_default().as_bytes()) {
+                return Err(CustomError::ConfigOutput {
+                    problem: format!(
+                        "no process environment can hold the variable {name:?} of `job_env`"
+                    ),
+                });
+            }
         }
         Ok(config)
     }
@@ -95,6 +106,19 @@ impl ReportedConfig {
     }
 }
 
+/// Returns the object as GitLab Runner reads it, which ignores the case of keys.
+fn with_lower_case_keys(object: Map<String, Value>) -> Value {
+    let entries = object.into_iter().map(|(key, value)| {
+        let key = key.to_ascii_lowercase();
+        let value = match value {
+            Value::Object(driver) if key == "driver" => with_lower_case_keys(driver),
+            value => value,
+        };
+        (key, value)
+    });
+    Value::Object(entries.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +134,17 @@ mod tests {
         }
         let twice = accepted(r#"{"hostname": "a", "hostname": "b"}"#);
         assert_eq!(twice.hostname.as_deref(), Some("b"));
+        let cased =
+            accepted(r#"{"Hostname": "a", "DRIVER": {"Name": "n"}, "job_env": {"Key": null}}"#);
+        assert_eq!(cased.hostname.as_deref(), Some("a"));
+        assert!(cased.headline().ends_with("driver n..."));
+        assert_eq!(cased.job_env, Some([("Key".to_owned(), None)].into()));
+        let long = format!(r#"{{"job_env": {{"A": "{}"}}}}"#, "x".repeat(200_000));
         for text in [
+            long.as_str(),
+            r#"{"job_env": {"A=B": ""}}"#,
+            r#"{"job_env": {"": ""}}"#,
+            r#"{"job_env": {"A": "a\u0000b"}}"#,
             "words",
             "[]",
             "5",

@@ -32,8 +32,11 @@ pub(crate) struct Facts<'a> {
 /// [`BuildError::Config`] names a variable that cannot be in a process environment.
 pub(crate) fn of_job(job: &Job, facts: &Facts<'_>) -> Result<JobVariables, BuildError> {
     let mut variables = JobVariables::new();
-    // The image's name may have references, which are expanded as in other values of the job.
-    variables.push(JobVariable::public("CI_JOB_IMAGE", &job.image.name));
+    // Drivers take a variable that exists for an image, also if it is empty.
+    if !job.image.name.is_empty() {
+        // The image's name may have references, which are expanded as in other values of the job.
+        variables.push(JobVariable::public("CI_JOB_IMAGE", &job.image.name));
+    }
     let mut public = |key: &str, value: String| {
         variables.push(literal(key, value));
     };

@@ -66,6 +66,13 @@ pub struct ScriptOptions {
 }
 
 impl ScriptOptions {
+    /// The feature flags among the options, as variables of a job.
+    pub const FEATURE_FLAGS: [&str; 3] = [
+        "FF_ENABLE_BASH_EXIT_CODE_CHECK",
+        "FF_ENABLE_JOB_CLEANUP",
+        "FF_SCRIPT_SECTIONS",
+    ];
+
     /// Reads the options from a job's variables; anything but a true value is off.
     pub fn from_variables(variables: &JobVariables) -> Self {
         let on = |name| {

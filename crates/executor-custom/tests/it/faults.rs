@@ -1,6 +1,7 @@
 //! Drivers that misbehave.
 
 use crate::driver::{TestDriver, job};
+use executor_core::job::Image;
 use executor_core::trace::TraceStream;
 use executor_core::{CancelCause, FailureReason, JobState, JobVariable};
 use std::time::{Duration, Instant};
@@ -178,12 +179,20 @@ async fn variables_that_do_not_fit_are_named() {
         .build();
     let mut job = job;
     job.steps.remove(0);
+    job.services.push(Image {
+        command: vec!["x".repeat(200_000)],
+        ..Image::default()
+    });
     let outcome = driver.run(job).await;
     let log = driver.log();
     assert_eq!(outcome.state, JobState::Success, "{log}");
     assert_eq!(
         log.matches("variable LONG does not fit").count(),
         1,
+        "{log}"
+    );
+    assert!(
+        log.contains("variable CI_JOB_SERVICES does not fit"),
         "{log}"
     );
     assert_eq!(

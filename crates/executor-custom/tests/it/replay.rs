@@ -41,7 +41,7 @@ const OTHER_VARIABLES: [(&str, &str); 2] = [
 ];
 
 /// Variables that the official runner does not set.
-const MORE_VARIABLES: [&str; 2] = ["CUSTOM_ENV_CI_JOB_STARTED_AT", "CUSTOM_ENV_CI_JOB_IMAGE"];
+const MORE_VARIABLES: [&str; 1] = ["CUSTOM_ENV_CI_JOB_STARTED_AT"];
 
 fn recorded() -> Value {
     serde_json::from_str(RECORDED).unwrap()
@@ -445,10 +445,15 @@ async fn first_call_gets_the_recorded_variables_and_job() {
             assert_eq!(found, value.as_str().unwrap(), "{name}");
         }
     }
+    for flag in shells::ScriptOptions::FEATURE_FLAGS {
+        // Of the recorded flags only these are left.
+        assert_eq!(call.environ[&format!("CUSTOM_ENV_{flag}")], "false");
+    }
     let more: Vec<_> = call
         .environ
         .keys()
         .filter(|name| name.starts_with("CUSTOM_ENV_") && !expect.contains_key(*name))
+        .filter(|name| !name.starts_with("CUSTOM_ENV_FF_"))
         .collect();
     let unexpected: Vec<_> = more
         .into_iter()
