@@ -20,9 +20,11 @@ fn with_driver(marker: &str) -> Project {
     let project = Project::with_pipeline(PIPELINE);
     let driver = project.scratch().join("driver.sh");
     let text = format!(
-        "#!/bin/sh\ncase $1 in\nprepare) MARK={marker} setsid sleep 600 >/dev/null 2>&1 & ;;\n\
-         run) \"$2\" || exit 1 ;;\ncleanup) touch {}/cleaned ;;\nesac\n",
-        project.scratch().display()
+        "#!/bin/sh\ncase $1 in\nprepare)\n\
+         echo \"$CUSTOM_ENV_CI_RUNNER_ID-$CUSTOM_ENV_CI_JOB_ID ${{CUSTOM_ENV_CI_JOB_IMAGE-none}}\" >>{scratch}/prepared\n\
+         MARK={marker} setsid sleep 600 >/dev/null 2>&1 & ;;\n\
+         run) \"$2\" || exit 1 ;;\ncleanup) touch {scratch}/cleaned ;;\nesac\n",
+        scratch = project.scratch().display()
     );
     fs::write(&driver, text).unwrap();
     fs::set_permissions(&driver, fs::Permissions::from_mode(0o755)).unwrap();
@@ -56,6 +58,31 @@ fn driver_runs_a_job_and_is_cleaned_up() {
         "{}",
         artifacts.stdout
     );
+}
+
+#[test]
+fn names_of_drivers_differ_between_projects_and_images_are_theirs() {
+    let prepared = |marker: &str| {
+        let project = with_driver(marker);
+        let pipeline =
+            "plain: {script: [echo]}\nboxed: {needs: [plain], image: debian, script: [echo]}\n";
+        project.write(".gitlab-ci.yml", pipeline);
+        let done = project.runwright(&["run", "--executor", "custom"]);
+        let done = done.expect_code(0);
+        assert!(!done.stderr.contains("container engine"), "{}", done.stderr);
+        let notes = fs::read_to_string(project.scratch().join("prepared")).unwrap();
+        let notes = notes
+            .lines()
+            .map(|line| line.split_once(' ').unwrap())
+            .map(|(name, image)| (name.to_owned(), image.to_owned()));
+        notes.unzip::<_, _, Vec<_>, Vec<_>>()
+    };
+    let (names, images) = prepared("custom-first");
+    let (others, _) = prepared("custom-second");
+    assert_eq!(images, ["none", "debian"]);
+    for name in names {
+        assert!(!others.contains(&name), "{name} in {others:?}");
+    }
 }
 
 #[test]

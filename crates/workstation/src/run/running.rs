@@ -11,7 +11,7 @@ use crate::history::{
 };
 use crate::run::children::{LocalDownstream, PipelineTree};
 use crate::run::isolation;
-use executor_core::{Cancellation, RunnerConfig};
+use executor_core::{Cancellation, JobVariable, RunnerConfig};
 use process::TempDir;
 use scheduler::ResourceGroups;
 use scheduler::{Driver, EventSink, PipelineReport};
@@ -146,6 +146,10 @@ impl<'r> RunningPipeline<'r> {
         config.host_reads = reads
             .filter_map(|it| it.into_os_string().into_string().ok())
             .collect();
+        let runner_id = reserved.state.runner_id().to_string();
+        config
+            .environment
+            .push(JobVariable::public("CI_RUNNER_ID", runner_id));
         config.output_limit = u64::MAX;
         config.graceful_kill_timeout = GRACE;
         let provider = Arc::clone(&run.provider);

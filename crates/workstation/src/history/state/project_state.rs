@@ -49,6 +49,17 @@ impl ProjectState {
         &self.dir
     }
 
+    /// Returns the number of the runner of the project's runs, which other projects do not have.
+    ///
+    /// Drivers name what they create by the numbers of the runner and the job, and the latter are unique in a project
+    /// only.
+    pub(crate) fn runner_id(&self) -> u32 {
+        let hash = blake3::hash(self.dir.as_os_str().as_encoded_bytes());
+        let [a, b, c, d, ..] = *hash.as_bytes();
+        // Some programs keep it as a signed number.
+        (u32::from_le_bytes([a, b, c, d]) >> 1).max(1)
+    }
+
     /// Creates the directory of a new pipeline, with an id that is unique in the project.
     ///
     /// # Errors
