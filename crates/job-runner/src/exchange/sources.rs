@@ -9,7 +9,7 @@ use crate::sources::{Inputs, Sources};
 use crate::stages::{Stages, script_of};
 use executor_core::{BuildError, BuildStage, Cancellation, StageResult};
 use fail_point::fail_point;
-use shells::{HelperGroup, HelperRule, HelperStage};
+use shells::{GitPlan, HelperGroup, HelperRule, HelperStage, JobScripts};
 use std::fs;
 
 impl Stages<'_, '_> {
@@ -29,7 +29,7 @@ impl Stages<'_, '_> {
             Sources::Git(_) | Sources::InPlace(_) | Sources::None => false,
         };
         if !is_tree {
-            return self.script_stage(BuildStage::GetSources, fetch).await;
+            return self.sources_by_git(fetch).await;
         }
         let open = self.open(BuildStage::GetSources, self.sources_heading());
         let work = async {
@@ -53,6 +53,25 @@ impl Stages<'_, '_> {
             succeeded,
         );
         result.and(judged)
+    }
+
+    /// Runs the script for git. A driver is called for it also when there is nothing to fetch, as by GitLab Runner.
+    async fn sources_by_git(&mut self, fetch: &Cancellation) -> Result<(), BuildError> {
+        let stage = BuildStage::GetSources;
+        let script = match script_of(&self.scripts, &stage)? {
+            None if self.needs_helper() => {
+                let scripts = JobScripts {
+                    sources: GitPlan::skipped(),
+                    ..self.scripts.clone()
+                };
+                script_of(&scripts, &stage)?
+            }
+            script => script,
+        };
+        let Some(script) = script else {
+            return Ok(());
+        };
+        self.text_stage(stage, script.into_text(), fetch).await
     }
 
     /// Collects the files of a working tree for the script.

@@ -399,6 +399,8 @@ async fn stages_are_retried_and_fail_as_recorded() {
     let order = provider.timeline().order().join("\n");
     let stages = [
         "prepare_script",
+        // Also called without sources, as in `multi-stage-order`.
+        "get_sources",
         "restore_cache",
         "restore_cache",
         "download_artifacts",

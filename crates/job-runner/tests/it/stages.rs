@@ -128,7 +128,7 @@ async fn empty_stage_is_not_run() {
     assert_eq!(outcome.state, JobState::Success);
     assert_eq!(
         provider.stages(),
-        ["prepare_script", "cleanup_file_variables"]
+        ["prepare_script", "get_sources", "cleanup_file_variables"]
     );
     assert!(!bench.log().contains("step_script"), "{}", bench.log());
     assert!(bench.log().contains("section_start"), "{}", bench.log());

@@ -69,6 +69,18 @@ impl GitPlan {
         }
     }
 
+    /// Returns the plan that says that no sources are fetched, and creates the directory of the working tree.
+    pub fn skipped() -> Self {
+        let step = GitStep {
+            note: Some("Skipping Git repository setup".to_owned()),
+            ..GitStep::plain(GitAction::EnterProject)
+        };
+        Self {
+            steps: vec![step],
+            ..Self::default()
+        }
+    }
+
     /// Returns the plan that resets and cleans the working tree after the job
     /// (`FF_ENABLE_JOB_CLEANUP`).
     pub fn cleanup(&self) -> Self {
