@@ -131,24 +131,24 @@ impl Shared {
     async fn respond(&self, request: Request<Incoming>) -> Answer {
         let path = request.uri().path().to_owned();
         if !self.is_authorized(&request) {
-            return refusal(Refusal::Forbidden);
+            return refusal(&Refusal::Forbidden);
         }
         match *request.method() {
             Method::GET => {
                 let file = self.slots.lock().downloads.get(&path).cloned();
                 match file {
                     Some(file) => download(file).await,
-                    None => refusal(Refusal::NotFound),
+                    None => refusal(&Refusal::NotFound),
                 }
             }
             Method::PUT | Method::POST => {
                 let name = self.slots.lock().uploads.get(&path).cloned();
                 match name {
                     Some(name) => self.upload(request, name).await,
-                    None => refusal(Refusal::NotFound),
+                    None => refusal(&Refusal::NotFound),
                 }
             }
-            _ => refusal(Refusal::Method),
+            _ => refusal(&Refusal::Method),
         }
     }
 
@@ -184,7 +184,16 @@ impl Shared {
                 self.slots.lock().received.push(Upload { name, file });
                 empty(StatusCode::CREATED)
             }
-            Err(reason) => refusal(reason),
+            Err(reason) => {
+                if let Refusal::Disk(error) = &reason {
+                    let (mut slots, error) = (self.slots.lock(), error.to_string());
+                    // The command tries again.
+                    if slots.unwritten.last() != Some(&error) {
+                        slots.unwritten.push(error);
+                    }
+                }
+                refusal(&reason)
+            }
         }
     }
 }
@@ -203,7 +212,7 @@ async fn download(path: PathBuf) -> Answer {
         Ok::<_, io::Error>((file, length))
     };
     let Ok((file, length)) = opened.await else {
-        return refusal(Refusal::NotFound);
+        return refusal(&Refusal::NotFound);
     };
     let pieces = stream::try_unfold(file, async |mut file| {
         let mut piece = vec![0; PIECE];
@@ -226,7 +235,7 @@ fn empty(status: StatusCode) -> Answer {
     answer
 }
 
-fn refusal(reason: Refusal) -> Answer {
+fn refusal(reason: &Refusal) -> Answer {
     empty(match reason {
         Refusal::Forbidden => StatusCode::FORBIDDEN,
         Refusal::NotFound => StatusCode::NOT_FOUND,
@@ -234,6 +243,6 @@ fn refusal(reason: Refusal) -> Answer {
         Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Refusal::Invalid => StatusCode::BAD_REQUEST,
         Refusal::Late => StatusCode::REQUEST_TIMEOUT,
-        Refusal::Disk => StatusCode::INSUFFICIENT_STORAGE,
+        Refusal::Disk(_) => StatusCode::INSUFFICIENT_STORAGE,
     })
 }

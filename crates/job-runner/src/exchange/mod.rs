@@ -24,6 +24,7 @@ use crate::options::HelperServer;
 use crate::stages::Stages;
 use calls::Calls;
 use endpoint::Endpoint;
+use executor_core::trace::JobTraceExt;
 use executor_core::{
     BuildDirs, BuildError, BuildStage, Cancellation, JobTrace, Retryability, Workspace,
 };
@@ -44,6 +45,8 @@ struct Slots {
     uploads: HashMap<String, String>,
     /// What was sent, in this order.
     received: Vec<Upload>,
+    /// Why files that were sent are not on this host's disk; the environment only learns that they are not.
+    unwritten: Vec<String>,
 }
 
 /// A file that was sent completely.
@@ -202,7 +205,12 @@ impl Stages<'_, '_> {
     ) -> (Result<(), BuildError>, Vec<Upload>) {
         self.set_helper(work);
         let ran = self.script_stage(stage, cancellation).await;
-        (ran, self.clear_helper())
+        let slots = self.clear_helper();
+        for error in slots.unwritten {
+            let text = format!("a file from the environment is not stored: {error}");
+            self.build.log.warning_line(&text);
+        }
+        (ran, slots.received)
     }
 
     fn set_helper(&mut self, work: HelperWork) {
@@ -211,11 +219,11 @@ impl Stages<'_, '_> {
         self.replace_slots(work.slots);
     }
 
-    /// Ends the access to the files of a stage, and returns what was sent.
-    fn clear_helper(&mut self) -> Vec<Upload> {
+    /// Ends the access to the files of a stage, and returns what became of it.
+    fn clear_helper(&mut self) -> Slots {
         self.scripts.helper = HelperStage::default();
         self.helper_environment.clear();
-        self.replace_slots(Slots::default()).received
+        self.replace_slots(Slots::default())
     }
 
     fn replace_slots(&self, slots: Slots) -> Slots {

@@ -4,6 +4,7 @@ use fail_point::fail_point;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::{Request, header};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::fs::File;
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 const LONGEST_HEADER: usize = 16 << 10;
 
 /// Why a request is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Refusal {
     Forbidden,
     NotFound,
@@ -22,7 +23,7 @@ pub(super) enum Refusal {
     TooLarge,
     Invalid,
     Late,
-    Disk,
+    Disk(io::Error),
 }
 
 /// Receives files.
@@ -47,7 +48,7 @@ impl Receiver<'_> {
         let made = tempfile::Builder::new()
             .prefix("upload-")
             .tempfile_in(self.spool);
-        let (file, path) = made.map_err(|_| Refusal::Disk)?.into_parts();
+        let (file, path) = made.map_err(Refusal::Disk)?.into_parts();
         let mut file = File::from_std(file);
         match boundary {
             None => {
@@ -56,9 +57,8 @@ impl Receiver<'_> {
             }
             Some(boundary) => self.part(request.into_body(), &boundary, &mut file).await?,
         }
-        fail_point!("job_runner::exchange::receive", file.flush().await)
-            .map_err(|_| Refusal::Disk)?;
-        path.keep().map_err(|_| Refusal::Disk)
+        fail_point!("job_runner::exchange::receive", file.flush().await).map_err(Refusal::Disk)?;
+        path.keep().map_err(|error| Refusal::Disk(error.error))
     }
 
     /// Writes `start` and the rest of a body.
@@ -69,13 +69,13 @@ impl Receiver<'_> {
         file: &mut File,
     ) -> Result<(), Refusal> {
         let mut size = start.len() as u64;
-        file.write_all(&start).await.map_err(|_| Refusal::Disk)?;
+        file.write_all(&start).await.map_err(Refusal::Disk)?;
         while let Some(piece) = self.next(&mut body).await? {
             size += piece.len() as u64;
             if size > self.largest {
                 return Err(Refusal::TooLarge);
             }
-            file.write_all(&piece).await.map_err(|_| Refusal::Disk)?;
+            file.write_all(&piece).await.map_err(Refusal::Disk)?;
         }
         Ok(())
     }
@@ -120,12 +120,12 @@ impl Receiver<'_> {
             if let Some(at) = found {
                 file.set_len(from + at as u64).await?;
             }
-            Ok::<_, std::io::Error>(found.is_some())
+            Ok::<_, io::Error>(found.is_some())
         };
         match work.await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Refusal::Invalid),
-            Err(_) => Err(Refusal::Disk),
+            Err(error) => Err(Refusal::Disk(error)),
         }
     }
 

@@ -92,7 +92,7 @@ impl HelperError {
             401 | 403 => ": the job's token is invalid, or the job has ended",
             404 => ": there are no such files, or they have expired",
             413 => ": the upload is too large; save fewer files",
-            507 => ": its disk is full",
+            507 => ": it cannot store the file",
             _ => "",
         };
         Self::Status {
