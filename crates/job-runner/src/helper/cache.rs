@@ -29,13 +29,37 @@ impl Place {
         })
     }
 
-    /// Creates the directory of the file, and returns a name beside it for writing.
-    fn begin(&self, context: &HelperContext) -> Result<[PathBuf; 2], HelperError> {
+    /// Creates the directory of the file, and chooses a name beside it for writing.
+    fn begin(&self, context: &HelperContext) -> Result<PartialFile, HelperError> {
         let file = context.directory.join(&self.file);
         let parent = file.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent).map_err(HelperError::file("create", parent))?;
         let own = format!("{}.{}", file.display(), std::process::id());
-        Ok([file, own.into()])
+        Ok(PartialFile {
+            file,
+            own: own.into(),
+        })
+    }
+}
+
+/// A file that gets its name when it is complete, and is removed otherwise.
+#[derive(Debug)]
+struct PartialFile {
+    file: PathBuf,
+    own: PathBuf,
+}
+
+impl PartialFile {
+    fn publish(self) -> Result<PathBuf, HelperError> {
+        fs::rename(&self.own, &self.file).map_err(HelperError::file("create", &self.file))?;
+        Ok(self.file.clone())
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        // It was renamed, or never created.
+        let _ = fs::remove_file(&self.own);
     }
 }
 
@@ -49,24 +73,22 @@ impl Extract {
 
     pub(super) async fn run(self, context: &HelperContext) -> Result<(), HelperError> {
         let Place { url, timeout, .. } = &self.0;
-        let [file, own] = self.0.begin(context)?;
-        if let Some(url) = url {
+        let partial = self.0.begin(context)?;
+        let file = if let Some(url) = url {
             let server = Server::new(url, None, *timeout, context)?;
             let downloaded = server
-                .download(url.clone(), &own, "download the cache")
+                .download(url.clone(), &partial.own, "download the cache")
                 .await;
-            if !matches!(downloaded, Ok(200)) {
-                let _ = fs::remove_file(&own);
-            }
             match downloaded? {
-                200 => {}
+                200 => partial.publish()?,
                 404 => return Err(HelperError::NoCache),
                 status => return Err(HelperError::status("download the cache", status)),
             }
-            fs::rename(&own, &file).map_err(HelperError::file("create", &file))?;
-        } else if !file.exists() {
+        } else if partial.file.exists() {
+            partial.file.clone()
+        } else {
             return Err(HelperError::NoCache);
-        }
+        };
         context.unpack(&file, "unpack the cache").await
     }
 }
@@ -91,7 +113,7 @@ impl Archive {
             context.print("No files to cache");
             return Ok(());
         }
-        let [file, own] = self.place.begin(context)?;
+        let partial = self.place.begin(context)?;
         let format = context.variable("CACHE_COMPRESSION_FORMAT");
         let packing = Packing {
             format: format.and_then(|it| Format::named(&it)).unwrap_or_default(),
@@ -102,7 +124,7 @@ impl Archive {
             host: context.directory.clone(),
             named: context.directory.clone(),
         };
-        let target = own.clone();
+        let target = partial.own.clone();
         let packed = off_thread(move || {
             let paths = cached_paths(with_own_modes(&directory, collected));
             archive::pack(
@@ -122,7 +144,7 @@ impl Archive {
                 skipped.why
             ));
         }
-        fs::rename(&own, &file).map_err(HelperError::file("create", &file))?;
+        let file = partial.publish()?;
         let Some(url) = &self.place.url else {
             return Ok(());
         };

@@ -110,9 +110,14 @@ async fn failures_of_the_command_are_explained() {
         fails(&project, &upload).await,
         "the artifact format raw is for one file, but 2 match"
     );
+    // The archive is complete but cannot get its name.
+    fs::create_dir(root.path().join("taken")).expect("made");
+    let archive = ["cache-archiver", "--file", "../taken", "--path", "a"];
+    let error = fails(&project, &archive).await;
+    assert!(error.starts_with("create "), "{error}");
     assert_eq!(
-        files_below(&project).len(),
-        2,
+        files_below(root.path()).len(),
+        3,
         "temporary files are removed"
     );
 }
