@@ -111,6 +111,9 @@ impl ScenarioProject {
         self.cgroup.wait_until_empty(when);
         assert_eq!(self.cgroup.groups(), Vec::<PathBuf>::new(), "{when}");
         assert_eq!(self.project.leftovers(), Vec::<PathBuf>::new(), "{when}");
+        let mut private = self.private_directories();
+        private.retain(|path| path.exists());
+        assert_eq!(private, Vec::<PathBuf>::new(), "{when}");
         let scratch = self.project.scratch().display().to_string();
         assert_eq!(processes_with(&scratch), Vec::<u32>::new(), "{when}");
         let home = self.project.home();

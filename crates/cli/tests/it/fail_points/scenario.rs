@@ -93,9 +93,12 @@ pub(super) enum Scenario {
     Cleaned,
     /// A run reuses jobs of an earlier one.
     Reused,
+    /// Two jobs of a driver, which start the helper command for their files. Its fail points are in processes of their
+    /// own.
+    Driver,
 }
 
-pub(super) const SCENARIOS: [Scenario; 11] = [
+pub(super) const SCENARIOS: [Scenario; 12] = [
     Scenario::Copies,
     Scenario::InPlace,
     Scenario::Overlays,
@@ -107,7 +110,14 @@ pub(super) const SCENARIOS: [Scenario; 11] = [
     Scenario::GotOut,
     Scenario::Cleaned,
     Scenario::Reused,
+    Scenario::Driver,
 ];
+
+/// A driver that runs jobs on this host, and notes its private directories.
+pub(super) const DRIVER: &str = "
+echo \"$TMPDIR\" >>NOTES
+[ \"$1\" != run ] || exec \"$2\"
+";
 
 impl Scenario {
     /// Returns whether the whole pipeline runs, so that the run can be resumed.

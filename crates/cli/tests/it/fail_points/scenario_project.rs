@@ -6,7 +6,7 @@
 )]
 
 use super::cgroup::CaseCgroup;
-use super::scenario::{CHILD, OLD_PIPELINES, PIPELINE, RUN, Scenario};
+use super::scenario::{CHILD, DRIVER, OLD_PIPELINES, PIPELINE, RUN, Scenario};
 use crate::project::{Done, Project};
 use fail_point::VARIABLE;
 use std::fs;
@@ -37,6 +37,15 @@ impl ScenarioProject {
         project.write("blocked/link/file", "");
         project.git(&["init", "-q", "-b", "main"]);
         project.commit();
+        let driver = project.scratch().join("driver.sh");
+        let notes = project.scratch().join("private").display().to_string();
+        fs::write(&driver, DRIVER.replace("NOTES", &notes)).unwrap();
+        let driver = driver.display();
+        let phases = ["config", "run", "cleanup"]
+            .map(|it| format!("{it}-exec = \"sh\"\n{it}-args = [\"{driver}\", \"{it}\"]\n"));
+        let settings = format!("[custom]\nbuilds-dir = \"builds\"\n{}", phases.concat());
+        fs::create_dir_all(project.home()).unwrap();
+        fs::write(project.home().join("config.toml"), settings).unwrap();
         let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
         let stage = Self {
             project,
@@ -70,7 +79,11 @@ impl ScenarioProject {
                 self.keep_jobs();
             }
             Scenario::Reused => self.keep_jobs(),
-            Scenario::Copies | Scenario::InPlace | Scenario::Overlays | Scenario::Worktree => {}
+            Scenario::Copies
+            | Scenario::InPlace
+            | Scenario::Overlays
+            | Scenario::Worktree
+            | Scenario::Driver => {}
         }
     }
 
@@ -139,6 +152,13 @@ impl ScenarioProject {
         only.expect("the project is known since its first run")
     }
 
+    /// Returns the private directories that drivers had.
+    pub(super) fn private_directories(&self) -> Vec<PathBuf> {
+        let notes = fs::read_to_string(self.project.scratch().join("private"));
+        let notes = notes.unwrap_or_default();
+        notes.lines().map(PathBuf::from).collect()
+    }
+
     pub(super) fn count(&self) -> PathBuf {
         self.project.scratch().join("count")
     }
@@ -192,6 +212,7 @@ impl ScenarioProject {
             Scenario::GotOut => &["artifacts", "many", "--output", &got_out],
             Scenario::Cleaned => &["clean", "--all"],
             Scenario::Reused => &["run", "--reuse"],
+            Scenario::Driver => &["run", "make", "use", "--executor", "custom"],
         };
         self.command(arguments, what).output().unwrap()
     }

@@ -63,10 +63,6 @@ impl Survey {
                             // the runner, the transport, the daemon and the container, and look for leftovers.
                             "executor_docker::",
                             "job_runner::staging::send",
-                            // The walk has no driver of a user; the tests of these parts run real ones.
-                            "executor_custom::",
-                            "job_runner::exchange::",
-                            "job_runner::helper::",
                             // Only jobs in containers are resumed, and receive their sources early.
                             "job_runner::early::",
                             "workstation::supervision::remove_left",
