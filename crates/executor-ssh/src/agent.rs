@@ -154,15 +154,7 @@ impl StepsConnector for RunningAgent {
         if let Some(channel) = first {
             return Ok(Box::new(channel));
         }
-        let channel = timeout(ANSWER, self.link.exec(&self.proxy, cancellation)).await;
-        let channel = channel.unwrap_or_else(|_| {
-            Err(SshError::Silent {
-                host: self.link.target.address(),
-                doing: "opening a channel",
-                within: ANSWER,
-            })
-        });
-        Ok(Box::new(channel?))
+        Ok(Box::new(self.link.exec(&self.proxy, cancellation).await?))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::config::SshOptions;
 use crate::connection::{Channel, Connection, Event, Exit};
 use crate::error::SshError;
+use crate::host::ANSWER;
 use crate::target::Target;
 use executor_core::ability::TerminalSize;
 use executor_core::{Cancellation, Retryability};
@@ -60,21 +61,15 @@ impl Link {
     }
 
     /// Runs a command. Where the host permits no other channel beside those that are open, it gets a connection of its own.
+    ///
+    /// When the connection breaks meanwhile, the command is sent again: it must be one that may be started twice.
     pub(crate) async fn exec(
         &self,
         command: &str,
         cancellation: &Cancellation,
     ) -> Result<Channel, SshError> {
-        let connection = self.connection(cancellation).await?;
-        match connection.exec(command).await {
-            Err(SshError::Refused { .. }) => {
-                let another = Connection::open(&self.target, &self.options, cancellation).await?;
-                another.exec(command).await
-            }
-            // It broke since; nothing was started.
-            Err(SshError::Broken { .. }) => {
-                self.connection(cancellation).await?.exec(command).await
-            }
+        match self.open(command, None, cancellation).await {
+            Err(SshError::Broken { .. }) => self.open(command, None, cancellation).await,
             opened => opened,
         }
     }
@@ -86,13 +81,47 @@ impl Link {
         size: TerminalSize,
         cancellation: &Cancellation,
     ) -> Result<Channel, SshError> {
+        self.open(command, Some(size), cancellation).await
+    }
+
+    async fn open(
+        &self,
+        command: &str,
+        terminal: Option<TerminalSize>,
+        cancellation: &Cancellation,
+    ) -> Result<Channel, SshError> {
         let connection = self.connection(cancellation).await?;
-        match connection.exec_in_terminal(command, TERM, size).await {
+        let opened = self.open_on(&connection, command, terminal, cancellation);
+        match opened.await {
             Err(SshError::Refused { .. }) => {
                 let another = Connection::open(&self.target, &self.options, cancellation).await?;
-                another.exec_in_terminal(command, TERM, size).await
+                self.open_on(&another, command, terminal, cancellation)
+                    .await
             }
             opened => opened,
+        }
+    }
+
+    async fn open_on(
+        &self,
+        connection: &Connection,
+        command: &str,
+        terminal: Option<TerminalSize>,
+        cancellation: &Cancellation,
+    ) -> Result<Channel, SshError> {
+        let opening = async {
+            match terminal {
+                Some(size) => connection.exec_in_terminal(command, TERM, size).await,
+                None => connection.exec(command).await,
+            }
+        };
+        tokio::select! {
+            opened = timeout(ANSWER, opening) => opened.unwrap_or_else(|_| Err(SshError::Silent {
+                host: self.target.address(),
+                doing: "opening a channel",
+                within: ANSWER,
+            })),
+            cause = cancellation.canceled() => Err(SshError::Canceled(cause)),
         }
     }
 

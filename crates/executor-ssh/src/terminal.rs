@@ -1,7 +1,6 @@
 //! Interactive shells on the job's host.
 
 use crate::connection::{Channel, Event, Exit};
-use crate::error::SshError;
 use crate::host::ANSWER;
 use crate::link::Link;
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
@@ -17,7 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::timeout;
 
 /// Opens shells in the project's directory, with the variables of the stage that runs.
 #[derive(Debug)]
@@ -125,16 +123,8 @@ impl Terminal for SshTerminal {
         let opening = self
             .link
             .exec_in_terminal(&command, request.size, cancellation);
-        let opened = timeout(ANSWER, opening).await;
-        let channel = opened.unwrap_or_else(|_| {
-            Err(SshError::Silent {
-                host: self.link.target.address(),
-                doing: "opening a terminal",
-                within: ANSWER,
-            })
-        });
         Ok(Box::new(SshSession {
-            channel: channel?,
+            channel: opening.await?,
             rest: Vec::new(),
             has_ended: false,
             exit: None,

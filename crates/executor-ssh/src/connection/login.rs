@@ -183,7 +183,7 @@ impl Login {
                     Err(error) if is_refusal(&error) => {
                         tried.push("the password was refused".to_owned());
                     }
-                    Err(error) => return Err(self.failed(error, "logging in")),
+                    Err(error) => return Err(self.ended(error, &tried)),
                 }
             } else {
                 tried.push("the host takes no password".to_owned());
@@ -231,7 +231,7 @@ impl Login {
                         key.comment()
                     ));
                 }
-                Err(error) => return Err(self.failed(error, "logging in")),
+                Err(error) => return Err(self.ended(error, tried)),
             }
         }
         Ok(())
@@ -266,7 +266,19 @@ impl Login {
                 ));
                 Ok(())
             }
-            Err(error) => Err(self.failed(error, "logging in")),
+            Err(error) => Err(self.ended(error, tried)),
+        }
+    }
+
+    /// Returns the error of an attempt that the host ended. After refused keys it permits no more of them.
+    fn ended(&self, error: ssh2::Error, tried: &[String]) -> SshError {
+        if tried.is_empty() || error.code() == ErrorCode::Session(TIMEOUT) {
+            return self.failed(error, "logging in");
+        }
+        SshError::Login {
+            host: self.target.address(),
+            user: self.target.user.clone(),
+            tried: format!("{}; then the host closed the connection", tried.join("; ")),
         }
     }
 

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 /// How many pieces a queue between a channel and its user holds, each of at most [`worker::PIECE`] bytes.
@@ -33,6 +34,9 @@ const QUEUE: usize = 16;
 
 /// The first pause between two attempts to connect; it doubles up to 2 s.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long after the deadline an attempt to connect has ended, unless it waits for another program.
+const OTHERS: Duration = Duration::from_secs(1);
 
 /// A connection that is logged in. Clones share it; it is closed when the last one is dropped.
 #[derive(Debug, Clone)]
@@ -196,13 +200,22 @@ impl Connection {
         deadline: Instant,
         cancellation: &Cancellation,
     ) -> Result<Self, SshError> {
-        let tunnel = match &through {
-            Some(before) => Some(before.tunnel(&target.host, target.port).await?),
-            None => None,
-        };
         let unreachable = |source: std::io::Error| SshError::Unreachable {
             host: target.address(),
             source: source.into(),
+        };
+        let late = |what: &str| {
+            let within = options.config.connect_within().as_secs();
+            let text = format!("{what} did not answer within {within} s");
+            unreachable(std::io::Error::new(std::io::ErrorKind::TimedOut, text))
+        };
+        let tunnel = match &through {
+            Some(before) => Some(tokio::select! {
+                opened = before.tunnel(&target.host, target.port) => opened?,
+                () = sleep_until(deadline.into()) => return Err(late(&before.0.shared.address)),
+                cause = cancellation.canceled() => return Err(SshError::Canceled(cause)),
+            }),
+            None => None,
         };
         let shared = Arc::new(Shared {
             address: target.address(),
@@ -238,6 +251,11 @@ impl Connection {
             cause = cancellation.canceled() => {
                 socket.close();
                 return Err(SshError::Canceled(cause));
+            }
+            // The session minds the deadline. What asks others does not.
+            () = sleep_until((deadline + OTHERS).into()) => {
+                socket.close();
+                return Err(late("the resolver of names or the SSH agent"));
             }
         };
         is_ready.unwrap_or_else(|_| Err(handle.0.shared.broken()))?;

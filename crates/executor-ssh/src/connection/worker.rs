@@ -20,6 +20,9 @@ pub(super) const PIECE: usize = 32 * 1024;
 /// How many pieces a channel moves in one turn.
 const PIECES: usize = 8;
 
+/// How many keepalives in a row a host may leave without an answer.
+const UNANSWERED: u32 = 3;
+
 const EAGAIN: i32 = -37;
 
 /// The end of the whole connection.
@@ -44,6 +47,8 @@ pub(super) struct Worker<'s> {
     blocked: Option<Blocked>,
     keepalive: Duration,
     last_traffic: Instant,
+    /// The keepalives since the last bytes from the host.
+    unanswered: u32,
     buffer: Vec<u8>,
 }
 
@@ -114,6 +119,7 @@ impl<'s> Worker<'s> {
             blocked: None,
             keepalive: Duration::from_secs(keepalive.into()),
             last_traffic: Instant::now(),
+            unanswered: 0,
             buffer: vec![0; PIECE],
         }
     }
@@ -238,11 +244,20 @@ impl<'s> Worker<'s> {
     fn wait(&mut self) -> Result<(), Broken> {
         let idle = self.last_traffic.elapsed();
         if idle >= self.keepalive && self.blocked.is_none() {
+            // Its system may answer for a host that has stopped.
+            if self.unanswered == UNANSWERED {
+                return Err(Broken);
+            }
             self.session.keepalive_send().map_err(|_| Broken)?;
             self.last_traffic = Instant::now();
+            self.unanswered += 1;
         }
         let left = self.keepalive.saturating_sub(self.last_traffic.elapsed());
         let flags = self.awaited();
+        if !flags.contains(PollFlags::IN) {
+            // An answer would not be seen.
+            self.unanswered = 0;
+        }
         let wake = PollFd::from_borrowed_fd(self.shared.wake.fd().as_fd(), PollFlags::IN);
         let mut fds = vec![wake];
         if !flags.is_empty() {
@@ -261,6 +276,7 @@ impl<'s> Worker<'s> {
             return Ok(());
         }
         self.last_traffic = Instant::now();
+        self.unanswered = 0;
         // Without a channel no call would notice the end.
         if flags == PollFlags::RDHUP {
             return Err(Broken);

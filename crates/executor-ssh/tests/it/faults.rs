@@ -6,6 +6,7 @@ use crate::support::sshd::Sshd;
 use executor_core::prelude::*;
 use executor_ssh::EngineChoice;
 use std::fs;
+use std::time::Duration;
 
 /// How many scripts run over cut connections.
 const SCRIPTS: usize = 40;
@@ -45,5 +46,35 @@ async fn output_is_exact_and_no_script_runs_twice_over_a_bad_connection() {
     assert_eq!(job.output(), expected);
     assert_eq!(fs::read_to_string(&ran).unwrap().lines().count(), SCRIPTS);
     assert!(proxy.cuts() > 10, "{} cuts", proxy.cuts());
+    job.executor.cleanup().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn host_that_stops_answering_is_reached_again() {
+    let server = Sshd::start();
+    let mut settings = config(&server, server.port, EngineChoice::Agent);
+    settings.keepalive_interval = Some(1);
+    let mut job = open(settings).await.unwrap();
+    let logins = || server.log().matches("Accepted publickey").count();
+    let (started, go) = (server.path("started"), server.path("go"));
+    let script = format!(
+        ": >{}; until [ -e {} ]; do sleep 0.02; done; echo done",
+        started.display(),
+        go.display()
+    );
+    let (ran, ()) = tokio::join!(job.run(&script), async {
+        let pause = || tokio::time::sleep(Duration::from_millis(10));
+        while !started.exists() {
+            pause().await;
+        }
+        let before = logins();
+        server.freeze_sessions();
+        while logins() == before {
+            pause().await;
+        }
+        fs::write(go, "").unwrap();
+    });
+    ran.unwrap();
+    assert_eq!(job.output(), "done\n");
     job.executor.cleanup().await.unwrap();
 }

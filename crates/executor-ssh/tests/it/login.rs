@@ -103,6 +103,40 @@ async fn wrong_keys_are_refused_with_their_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn host_that_permits_few_attempts_is_a_refused_login() {
+    let server = Sshd::with("MaxAuthTries 1\nPasswordAuthentication yes\n");
+    let mut settings = of(&server);
+    let key = server.path("first");
+    keygen(&["-q", "-t", "ed25519", "-N", "", "-f"], &key);
+    settings.identity_file = Some(key);
+    settings.password = Some("wrong".to_owned());
+    let reason = FailureReason::RunnerConfigurationError;
+    let parts = ["first was refused", "closed the connection"];
+    refused(settings, reason, &parts).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_ssh_agent_is_given_up() {
+    let server = Sshd::start();
+    let socket = server.path("agent");
+    let _silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let mut settings = of(&server);
+    settings.identity_file = None;
+    settings.connect_timeout = Some(1);
+    let mut all = options(settings);
+    all.auth_socket = Some(socket);
+    let mut executor = create(&provider(all)).await;
+    let options = prepare_options(&RecordingTrace::new());
+    let prepared = executor.prepare(options, &Cancellation::new()).await;
+    let error = prepared.unwrap_err().chain();
+    assert!(
+        error.contains("SSH agent did not answer within 1 s"),
+        "{error}"
+    );
+    executor.cleanup().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn changed_unknown_and_revoked_host_keys_are_refused() {
     // R-EXEC-100
     let server = Sshd::start();

@@ -1,5 +1,6 @@
 //! A real OpenSSH server on a loopback port.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
@@ -131,6 +132,15 @@ impl Sshd {
 
     /// Ends all sessions; the server itself goes on.
     pub(crate) fn kill_sessions(&self) {
+        self.signal_sessions(Signal::KILL);
+    }
+
+    /// Stops all sessions, so that the system answers and the server does not.
+    pub(crate) fn freeze_sessions(&self) {
+        self.signal_sessions(Signal::STOP);
+    }
+
+    fn signal_sessions(&self, signal: Signal) {
         for entry in fs::read_dir("/proc").unwrap() {
             let path = entry.unwrap().path();
             let Ok(stat) = fs::read_to_string(path.join("stat")) else {
@@ -141,7 +151,7 @@ impl Sshd {
                 .and_then(|it| it.1.split_whitespace().nth(1));
             if parent == Some(&self.child.id().to_string()) {
                 let pid = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
-                kill(pid);
+                send(pid, signal);
             }
         }
     }
@@ -157,8 +167,11 @@ impl Drop for Sshd {
 
 /// Kills a process that the test started.
 pub(crate) fn kill(pid: i32) {
-    let pid = rustix::process::Pid::from_raw(pid).unwrap();
-    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    send(pid, Signal::KILL);
+}
+
+fn send(pid: i32, signal: Signal) {
+    let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
 }
 
 pub(crate) fn keygen(arguments: &[&str], file: &Path) {
