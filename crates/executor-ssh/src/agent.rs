@@ -22,6 +22,12 @@ const UPLOAD: Duration = Duration::from_mins(5);
 /// The size of the pieces of an upload.
 const PIECE: usize = 64 * 1024;
 
+/// Receives the agent as the file `$1`. The end of a connection must not leave a part of it under that name.
+const RECEIVE: &str = "umask 077; new=$1.$2; \
+    cat >\"$new\" && [ \"$(wc -c <\"$new\")\" -eq \"$3\" ] && chmod 700 \"$new\" && \"$new\" --version >/dev/null && \
+    mv -f \"$new\" \"$1\" && exit; \
+    rm -f \"$new\"; exit 1";
+
 /// An agent that runs on a host for a job.
 #[derive(Debug)]
 pub(crate) struct RunningAgent {
@@ -49,15 +55,15 @@ pub(crate) async fn upload(
         return Ok(path);
     }
     let bytes = agent.bytes().map_err(failed)?;
-    let command = "umask 077; cat >\"$1.$2\" && chmod 700 \"$1.$2\" && \"$1.$2\" --version >/dev/null && mv -f \"$1.$2\" \"$1\" || { rm -f \"$1.$2\"; exit 1; }";
     let words = [
         "exec",
         "sh",
         "-c",
-        &quote(command),
+        &quote(RECEIVE),
         "sh",
         &quote(&path),
         &quote(host.id()),
+        &bytes.len().to_string(),
     ];
     let sending = async {
         let mut channel = link.exec(&words.join(" "), cancellation).await?;

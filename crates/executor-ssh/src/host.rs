@@ -16,15 +16,23 @@ const REMOVAL: Duration = Duration::from_mins(1);
 /// Directories that earlier jobs left behind are removed after a week, and archives that no job used after two.
 const PROBE: &str = r#"umask 077
 base=$HOME/.cache/runwright
-mkdir -p "$base/jobs" 2>/dev/null && [ -w "$base/jobs" ] || base=${TMPDIR:-/tmp}/runwright-$(id -u)
-mkdir -p "$base/jobs" || exit 1
+if ! mkdir -p "$base/jobs" 2>/dev/null || ! [ -w "$base/jobs" ]; then
+  base=${TMPDIR:-/tmp}/runwright-$(id -u)
+  mkdir -p "$base" || exit 1
+  if [ -L "$base" ] || ! [ -O "$base" ]; then
+    echo "$base belongs to another user" >&2
+    exit 1
+  fi
+  mkdir -p "$base/jobs" || exit 1
+fi
 find "$base/jobs" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null
 find "$base/files" -type f -mtime +14 -exec rm -f {} + 2>/dev/null
 job=$base/jobs/$id
 mkdir "$job" || exit 1
 agent=$base/agent-$digest
 sum=
-[ "$digest" ] && "$agent" --version >/dev/null 2>&1 && sum=$(sha256sum <"$agent" 2>/dev/null)
+[ "$digest" ] && [ -f "$agent" ] && sum=$(sha256sum <"$agent" 2>/dev/null)
+[ "${sum%% *}" = "$digest" ] && "$agent" --version >/dev/null 2>&1 || sum=
 echo "= $HOME"
 echo "= $base"
 echo "= $(uname -s) $(uname -m)"

@@ -7,8 +7,9 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The keys that apply to one host.
@@ -96,9 +97,9 @@ impl KnownKeys {
             return fail(HostKeyReason::Unknown, known);
         }
         let line = format!("{} {} {}\n", self.name, kind(blob), STANDARD.encode(blob));
-        append(&self.file, &line).map_err(|source| SshError::Read {
-            path: self.file.clone(),
-            source,
+        append(&self.file, &line).map_err(|error| {
+            let file = self.file.display();
+            SshError::config(format!("add the key of {} to {file}: {error}", self.name))
         })
     }
 }
@@ -106,10 +107,19 @@ impl KnownKeys {
 /// Adds a line with one call, so that two processes do not mix theirs.
 fn append(file: &Path, line: &str) -> io::Result<()> {
     if let Some(parent) = file.parent() {
-        fs::create_dir_all(parent)?;
+        let mut private = DirBuilder::new();
+        private.recursive(true).mode(0o700).create(parent)?;
     }
-    let mut file = OpenOptions::new().append(true).create(true).open(file)?;
-    file.write_all(line.as_bytes())
+    let mut options = OpenOptions::new();
+    let mut file = options.read(true).append(true).create(true).open(file)?;
+    let mut last = [b'\n'];
+    if file.metadata()?.len() > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    // The last line of another program may have no end.
+    let end = if last == [b'\n'] { "" } else { "\n" };
+    file.write_all(format!("{end}{line}").as_bytes())
 }
 
 /// Collects the keys of `name`. A line that cannot be read applies to no host, as for ssh.
@@ -246,6 +256,9 @@ mod tests {
         let files = [folder.path().join(".ssh/known_hosts")];
         let key = blob("ssh-ed25519", b"1");
         let keys = KnownKeys::read(&files, "h", 2222).unwrap();
+        fs::create_dir(folder.path().join(".ssh")).unwrap();
+        // Its last line has no end.
+        fs::write(&files[0], "other ssh-ed25519 AAAA").unwrap();
         keys.check(&key, true).unwrap();
         let again = KnownKeys::read(&files, "h", 2222).unwrap();
         assert_eq!(again.kinds(), ["ssh-ed25519"]);
@@ -258,6 +271,6 @@ mod tests {
             error.contains("has changed: it sent ssh-rsa SHA256:"),
             "{error}"
         );
-        assert!(error.contains("known_hosts:1)"), "{error}");
+        assert!(error.contains("known_hosts:2)"), "{error}");
     }
 }

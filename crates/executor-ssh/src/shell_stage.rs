@@ -4,18 +4,19 @@
 //! session of its own. Beside it a watcher reads the rest of the input: a line `TERM` or `KILL` is a signal to send, and
 //! the end of input is `KILL`. So a stop needs no second channel, and the end of this program ends the script.
 
-use crate::connection::{ChannelInput, Event};
+use crate::connection::{ChannelInput, Event, Exit};
 use crate::error::SshError;
-use crate::host::{ANSWER, Host};
+use crate::host::Host;
 use crate::link::Link;
 use crate::stage::Stage;
 use executor_core::{
-    BuildError, Cancellation, ExitCode, JobTrace, StageResult, StageStatus, TraceStream,
+    BuildError, Cancellation, ExitCode, JobTrace, Retryability, StageResult, StageStatus,
+    TraceStream,
 };
 use rustix::rand::{GetRandomFlags, getrandom};
 use shells::{MarkedLine, SIGNAL_TREE, feed, quote_sh};
 use std::fmt::Write as _;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 /// Runs a stage to its end.
 pub(crate) async fn run(
@@ -26,14 +27,7 @@ pub(crate) async fn run(
 ) -> Result<StageResult, BuildError> {
     let mark = new_id();
     let text = text(host, &stage, &mark)?;
-    let starting = timeout(ANSWER, link.exec("exec sh", cancellation)).await;
-    let mut channel = starting.unwrap_or_else(|_| {
-        Err(SshError::Silent {
-            host: link.target.address(),
-            doing: "opening a channel",
-            within: ANSWER,
-        })
-    })?;
+    let mut channel = link.exec("exec sh", cancellation).await?;
     let begun = Instant::now();
     let mut following = Following {
         stage: &stage,
@@ -59,7 +53,7 @@ pub(crate) async fn run(
         source: Some("a script without the agent cannot be followed after that".into()),
     };
     match ended {
-        Ended::Code(_) | Ended::Lost if following.stopping.asked => {
+        Ended::Code(_) | Ended::Early(_) | Ended::Lost if following.stopping.asked => {
             Err(BuildError::stopped("ssh", cancellation))
         }
         Ended::Code(code) => Ok(StageResult {
@@ -68,6 +62,20 @@ pub(crate) async fn run(
             stderr_bytes: following.bytes[1],
             ..StageResult::new(StageStatus::Exited(ExitCode(code)))
         }),
+        Ended::Early(exit) => {
+            let why = exit.signal.map_or_else(
+                || format!("with exit code {}", exit.code),
+                |signal| format!("by signal {signal}"),
+            );
+            Err(SshError::Host {
+                host: link.target.address(),
+                message: format!(
+                    "the shell that runs the script ended {why}; the log has its messages"
+                ),
+                retry: Retryability::Permanent,
+            }
+            .into())
+        }
         Ended::Lost => Err(lost().into()),
         Ended::NotKilled => Err(SshError::Silent {
             host: link.target.address(),
@@ -100,13 +108,13 @@ fn text(host: &Host, stage: &Stage<'_>, mark: &str) -> Result<Vec<u8>, BuildErro
         let name = quote_sh(&file.key).map_err(invalid)?;
         let content = printf_format(&file.content);
         // Writing to a string does not fail.
-        let _ = writeln!(files, "printf '{content}' >{temp_dir}/{name}");
+        let _ = writeln!(files, "printf '{content}' >{temp_dir}/{name} &&");
     }
     let id = host.id();
     let text = format!(
         "{{\n\
          RUNWRIGHT_SSH_JOB={id}\nexport RUNWRIGHT_SSH_JOB\n\
-         (umask 077; mkdir -p {temp_dir}\n{files}:\n)\n\
+         (umask 077; mkdir -p {temp_dir} &&\n{files}:\n) || exit\n\
          exec 3<&0\n\
          session=$(command -v setsid)\n\
          $session {shell} 3<&- <<'{mark}-script' &\n{script}{mark}-script\n\
@@ -129,8 +137,10 @@ fn text(host: &Host, stage: &Stage<'_>, mark: &str) -> Result<Vec<u8>, BuildErro
 /// Returns the format of `printf` that prints these bytes, for single quotes.
 fn printf_format(bytes: &[u8]) -> String {
     let mut format = String::with_capacity(bytes.len());
-    for byte in bytes {
+    for (index, byte) in bytes.iter().enumerate() {
         match byte {
+            // The first words of a key are not an option.
+            b'-' if index == 0 => format.push_str("\\055"),
             b'%' | b'\\' | b'\'' | 0..=8 | 11..=31 | 127.. => {
                 let _ = write!(format, "\\{byte:03o}");
             }
@@ -143,6 +153,8 @@ fn printf_format(bytes: &[u8]) -> String {
 /// How the following of a script ended.
 enum Ended {
     Code(i32),
+    /// The shell around the script ended without its exit code.
+    Early(Exit),
     /// The connection broke.
     Lost,
     /// The script was killed, and its end was not seen.
@@ -212,7 +224,11 @@ impl Following<'_> {
                         self.write(1, &bytes);
                         idle_at = Some(Instant::now() + timing.idle_after);
                     }
-                    Some(Event::Ended(_)) | None => {
+                    Some(Event::Ended(exit)) => {
+                        self.finish();
+                        return self.end.code().map_or(Ended::Early(exit), Ended::Code);
+                    }
+                    None => {
                         self.finish();
                         return self.end.code().map_or(Ended::Lost, Ended::Code);
                     }
@@ -377,6 +393,13 @@ fn find(text: &[u8], word: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn format_has_neither_options_nor_directives() {
+        let check = |bytes: &[u8], expect: &str| assert_eq!(printf_format(bytes), expect);
+        check(b"-----BEGIN KEY-----\n", "\\055----BEGIN KEY-----\n");
+        check(b"100% 'it'\\\0", "100\\045 \\047it\\047\\134\\000");
+    }
 
     #[test]
     fn end_line_is_removed_however_it_is_split() {

@@ -179,7 +179,13 @@ fn one_jump(options: &SshOptions, file: &ClientFile, text: &str) -> Result<Targe
         user,
         ..HostConfig::default()
     };
-    let (hop, _) = resolve(options, file, host, &own)?;
+    let (mut hop, jumps) = resolve(options, file, host, &own)?;
+    if jumps.is_some() {
+        let path = file.path.display();
+        let note =
+            format!("ProxyJump of {host} in {path} has no effect, because {host} is itself a jump");
+        hop.notes.push(note);
+    }
     Ok(hop)
 }
 

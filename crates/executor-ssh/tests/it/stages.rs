@@ -5,6 +5,7 @@ use crate::support::sshd::{Sshd, kill};
 use executor_core::ability::{TerminalRequest, TerminalSize};
 use executor_core::prelude::*;
 use executor_ssh::EngineChoice;
+use executor_testkit::CommandBuilder;
 use std::fs;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -87,10 +88,37 @@ async fn directory_below_tmp_replaces_a_home_without_write() {
     job.run("echo here").await.unwrap();
     assert_eq!(job.output(), "here\n");
     let builds = &job.environment.workspace.dirs().builds_dir;
-    assert!(builds.starts_with("/tmp/runwright-0/jobs/"), "{builds}");
+    let ours = server.path("tmp/runwright-0");
+    assert!(builds.starts_with(ours.to_str().unwrap()), "{builds}");
     let builds = builds.clone();
     job.executor.cleanup().await.unwrap();
     assert!(!fs::exists(builds).unwrap());
+
+    // Its owner could replace the scripts in it.
+    std::os::unix::fs::chown(&ours, Some(1), None).unwrap();
+    let error = open(config(&server, server.port, EngineChoice::Shell)).await;
+    let error = error.err().unwrap().chain();
+    assert!(error.contains("belongs to another user"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn file_variables_have_their_exact_content() {
+    let server = Sshd::start();
+    let content = "-----BEGIN 100% 'KEY'-----\n\\n\u{e4}\n-----END KEY-----";
+    for engine in ENGINES {
+        let mut job = opened(&server, engine).await;
+        let directory = &job.environment.workspace.dirs().builds_dir;
+        let command = CommandBuilder::new("cat \"$KEY_FILE\"")
+            .working_dir(directory)
+            .file("KEY_FILE", content);
+        let command = command.build();
+        job.executor
+            .run(command, &Cancellation::new())
+            .await
+            .unwrap();
+        assert_eq!(job.output(), content, "{engine:?}");
+        job.executor.cleanup().await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -52,6 +52,7 @@ impl Sshd {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("home")).unwrap();
+        fs::create_dir(at("tmp")).unwrap();
         for (name, kind) in [("host", "ed25519"), ("host-rsa", "rsa"), ("key", "ed25519")] {
             keygen(&["-q", "-t", kind, "-N", "", "-f"], &at(name));
         }
@@ -62,7 +63,7 @@ impl Sshd {
         let config = format!(
             "{lines}ListenAddress 127.0.0.1:{port}\nHostKey {shown}/host\nHostKey {shown}/host-rsa\n\
              AuthorizedKeysFile {shown}/authorized\nStrictModes no\nUsePAM no\nPidFile none\n\
-             PasswordAuthentication no\nSetEnv HOME={shown}/home\n"
+             PasswordAuthentication no\nSetEnv HOME={shown}/home TMPDIR={shown}/tmp\n"
         );
         fs::write(at("config"), config).unwrap();
         fs::create_dir_all("/run/sshd").unwrap();
