@@ -13,9 +13,6 @@ use std::time::Duration;
 use steps::agent::Agent;
 use tokio::time::timeout;
 
-/// How long an agent waits for a client that returns, before it ends with its scripts.
-const ORPHAN_GRACE: Duration = Duration::from_mins(2);
-
 /// How long the upload may take.
 const UPLOAD: Duration = Duration::from_mins(5);
 
@@ -98,7 +95,7 @@ pub(crate) async fn upload(
 
 /// Starts the agent and a proxy to it, in one channel.
 ///
-/// A second process waits for the end of the agent, however it ends, and removes the job's directory.
+/// The command may be started twice, as when its connection breaks: the agent is started once.
 pub(crate) async fn start(
     link: Arc<Link>,
     host: &Host,
@@ -106,46 +103,54 @@ pub(crate) async fn start(
     cancellation: &Cancellation,
 ) -> Result<RunningAgent, SshError> {
     let directory = format!("{}/agent", host.job_dir);
-    let serve = steps::agent::serve_command(program, &directory, Some(ORPHAN_GRACE));
+    let grace = link.options.config.orphan_grace();
+    let serve = steps::agent::serve_command(program, &directory, Some(grace));
     let proxy = steps::agent::proxy_command(program, &directory);
     let [serve, proxy] = [serve, proxy].map(|words| {
         let words: Vec<_> = words.iter().map(|word| quote(word)).collect();
         words.join(" ")
     });
+    let register = host.register()?;
+    // The watcher looks at `agent.pid`: an agent that never listened leaves the directory to the job.
     let start = format!(
-        "cd {job} || exit 1\n\
+        "{register}cd {job} || exit 1\n\
+         if mkdir starting 2>/dev/null; then\n\
          session=$(command -v setsid)\n\
-         $session sh -c {keeper} </dev/null >/dev/null 2>agent.log &\n\
-         for _ in 1 2 3 4 5 6 7 8 9; do\n\
-         for _ in 1 2 3 4 5 6 7 8 9 10; do\n\
-         [ -S agent/agent.sock ] && exec {proxy}\n\
-         kill -0 $! 2>/dev/null && [ ! -f agent.ended ] || break 2\n\
-         sleep 0.02 2>/dev/null || sleep 1\n\
-         done\n\
+         ($session {serve} </dev/null >/dev/null 2>agent.log & echo $! >agent.started)\n\
+         fi\n\
+         left=1000\n\
+         while [ $left -gt 0 ]; do\n\
+         if [ -S agent/agent.sock ]; then\n\
+         mv agent.started agent.pid 2>/dev/null\n\
+         exec {proxy}\n\
+         fi\n\
+         [ -f agent.started ] && read -r agent <agent.started && ! kill -0 \"$agent\" 2>/dev/null && break\n\
+         if sleep 0.02 2>/dev/null; then left=$((left - 1)); else sleep 1; left=$((left - 50)); fi\n\
          done\n\
          cat agent.log >&2\nexit 1",
         job = quote(&host.job_dir),
-        keeper = quote(&format!(
-            "{serve} & echo $! >agent.pid; wait; : >agent.ended; sleep 1; cd / && rm -rf {}",
-            quote(&host.job_dir)
-        )),
     );
     let command = format!(
-        "exec env RUNWRIGHT_SSH_JOB={} sh -c {}",
+        "exec env RUNWRIGHT_PROCESS_MARKER={} sh -c {}",
         host.id(),
         quote(&start)
     );
     let channel = link.exec(&command, cancellation).await?;
     Ok(RunningAgent {
         link,
-        proxy: format!("exec {proxy}"),
+        proxy: format!("exec sh -c {}", quote(&format!("{register}exec {proxy}"))),
         first: Mutex::new(Some(channel)),
     })
 }
 
-/// Returns what the agent printed, as the reason why it does not answer.
-pub(crate) async fn log(link: &Link, host: &Host) -> String {
-    let script = format!("tail -c 2000 {}/agent.log\n", quote(&host.job_dir));
+/// Ends an agent that does not answer, so that the job can run without it. Returns what it printed, as the reason.
+pub(crate) async fn discard(link: &Link, host: &Host) -> String {
+    let script = format!(
+        "cd {} || exit\ntail -c 2000 agent.log\n\
+         for agent in $(cat agent.pid agent.started 2>/dev/null); do\n\
+         rm -f agent.pid\nkill -KILL \"$agent\" 2>/dev/null\ndone\n",
+        quote(&host.job_dir)
+    );
     let answer = link.run(&script, ANSWER, &Cancellation::new()).await;
     answer.map_or_else(|error| error.to_string(), |it| it.stdout.trim().to_owned())
 }

@@ -43,6 +43,8 @@ pub struct SshConfig {
     pub connect_timeout: Option<u64>,
     /// After how many seconds without traffic the connection is checked. Default: 15.
     pub keepalive_interval: Option<u32>,
+    /// For how many seconds a job's scripts and files stay on the host without a connection. Default: 120.
+    pub orphan_grace: Option<u64>,
 }
 
 /// One host.
@@ -126,6 +128,10 @@ impl SshConfig {
 
     pub(crate) fn connect_within(&self) -> Duration {
         Duration::from_secs(self.connect_timeout.unwrap_or(30))
+    }
+
+    pub(crate) fn orphan_grace(&self) -> Duration {
+        Duration::from_secs(self.orphan_grace.unwrap_or(120))
     }
 
     pub(crate) fn keepalive_seconds(&self) -> u32 {

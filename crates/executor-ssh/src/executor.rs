@@ -192,7 +192,7 @@ async fn start(
         Ok(_) => Ok(client),
         Err(steps::StepsError::Canceled(cause)) => Err(SshError::Canceled(cause)),
         Err(error) => {
-            let printed = agent::log(link, host).await;
+            let printed = agent::discard(link, host).await;
             Err(SshError::config(format!(
                 "{}: {printed}",
                 executor_core::chain(&error)
@@ -241,11 +241,12 @@ impl Executor for SshExecutor {
             let files = client.files();
             (StageRunner::Agent { client, count: 0 }, files)
         } else {
-            let (link, job) = (Arc::clone(&link), host.id().to_owned());
-            (StageRunner::Shell, Arc::new(TarTransfer { link, job }))
+            let (link, host) = (Arc::clone(&link), host.clone());
+            (StageRunner::Shell, Arc::new(TarTransfer { link, host }))
         };
         let transfer = self.changes(transfer, &link, &host)?;
-        let terminal = SshTerminal::new(Arc::clone(&link), shell.clone(), dirs.clone(), host.id());
+        let terminal =
+            SshTerminal::new(Arc::clone(&link), shell.clone(), dirs.clone(), host.clone());
         let mut environment = self
             .base
             .remote_environment(&format!("{} ({})", host.name, link.target.alias), None)?;

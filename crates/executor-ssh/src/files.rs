@@ -2,6 +2,7 @@
 
 use crate::connection::{Channel, Event};
 use crate::error::SshError;
+use crate::host::Host;
 use crate::link::{Link, collect};
 use executor_core::ability::{ByteStream, FileTransfer};
 use executor_core::{BuildError, Cancellation, Retryability};
@@ -19,8 +20,7 @@ const PIECE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct TarTransfer {
     pub(crate) link: Arc<Link>,
-    /// The id of the job on the host.
-    pub(crate) job: String,
+    pub(crate) host: Host,
 }
 
 #[async_trait::async_trait]
@@ -107,9 +107,9 @@ impl TarTransfer {
     ) -> Result<Channel, BuildError> {
         let invalid = |error: shells::ScriptError| BuildError::config(error.to_string());
         let mut line = format!(
-            "exec env RUNWRIGHT_SSH_JOB={} sh -c {} sh",
-            self.job,
-            quote_sh(command).map_err(invalid)?
+            "exec env RUNWRIGHT_PROCESS_MARKER={} sh -c {} sh",
+            self.host.id(),
+            quote_sh(&(self.host.register()? + command)).map_err(invalid)?
         );
         for word in words {
             line.push(' ');

@@ -3,6 +3,7 @@
 use crate::error::SshError;
 use crate::link::Link;
 use executor_core::{Cancellation, Retryability};
+use shells::quote_sh;
 use std::time::Duration;
 
 /// How long a short command on the host may take.
@@ -11,9 +12,10 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(30);
 /// How long the removal of a job's files may take.
 const REMOVAL: Duration = Duration::from_mins(1);
 
-/// Creates the job's directory and prints what the host is, one answer a line after `= `.
+/// Creates the job's directory, starts its watcher, and prints what the host is, one answer a line after `= `.
 ///
-/// Directories that earlier jobs left behind are removed after a week, and archives that no job used after two.
+/// Directories that no watcher removed, as after a restart of the host, are removed after a week, and archives that no job
+/// used after two.
 const PROBE: &str = r#"umask 077
 base=$HOME/.cache/runwright
 if ! mkdir -p "$base/jobs" 2>/dev/null || ! [ -w "$base/jobs" ]; then
@@ -29,6 +31,12 @@ find "$base/jobs" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/nul
 find "$base/files" -type f -mtime +14 -exec rm -f {} + 2>/dev/null
 job=$base/jobs/$id
 mkdir "$job" || exit 1
+# The parent is the server's process for this connection, unless a wrapper is between them.
+parent=$(cat "/proc/$PPID/comm" 2>/dev/null || ps -o comm= -p "$PPID" 2>/dev/null)
+case $parent in *sshd*|*dropbear*) mkdir "$job/connections" && : >"$job/connections/$PPID" ;; esac
+session=$(command -v setsid)
+$session sh -c "$watch" sh "$id" "$job" "$grace" </dev/null >/dev/null 2>&1 &
+echo $! >"$job/watcher.pid"
 agent=$base/agent-$digest
 sum=
 [ "$digest" ] && [ -f "$agent" ] && sum=$(sha256sum <"$agent" 2>/dev/null)
@@ -41,10 +49,33 @@ echo "= $(command -v bash)"
 echo "= ${sum%% *}"
 "#;
 
+/// Watches the directory of a job and removes it, as [`REMOVE`] does, when the agent has ended or no connection is left.
+///
+/// Each command of the job registers the server's process of its connection. Another connection may come within the grace.
+const WATCH: &str = r#"id=$1 job=$2 grace=$3
+cd /
+missed=0 ended=0
+while sleep 1; [ -d "$job" ]; do
+  if [ -d "$job/connections" ]; then
+    missed=$((missed + 1))
+    for file in "$job"/connections/*; do
+      process=${file##*/}
+      if kill -0 "$process" 2>/dev/null || [ -d "/proc/$process" ]; then missed=0; else rm -f "$file"; fi
+    done
+  fi
+  if [ -f "$job/agent.pid" ] && read -r agent <"$job/agent.pid" && ! kill -0 "$agent" 2>/dev/null; then
+    ended=$((ended + 1))
+  fi
+  [ "$missed" -gt "$grace" ] || [ "$ended" -gt 1 ] || continue
+"#;
+
 /// Ends the processes of a job and removes its directory.
 ///
-/// The agent gets time to end its scripts. What is left is found by the mark in its environment.
-const REMOVE: &str = r#"if [ -f "$job/agent.pid" ]; then
+/// The agent gets time to end its scripts. What is left is found by the mark in its environment, which agents and runners
+/// inside the job pass on; as it may start others meanwhile, that is repeated.
+const REMOVE: &str = r#"watcher=
+[ -f "$job/watcher.pid" ] && read -r watcher <"$job/watcher.pid"
+if [ -f "$job/agent.pid" ]; then
   read -r agent <"$job/agent.pid"
   kill -TERM "$agent" 2>/dev/null && for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     kill -0 "$agent" 2>/dev/null || break
@@ -52,11 +83,20 @@ const REMOVE: &str = r#"if [ -f "$job/agent.pid" ]; then
   done
   kill -KILL "$agent" 2>/dev/null
 fi
-for dir in /proc/[0-9]*; do
-  grep -qs "RUNWRIGHT_SSH_JOB=$id" "$dir/environ" && kill -KILL "${dir#/proc/}" 2>/dev/null
+for _ in 1 2 3 4 5 6 7 8 9; do
+  found=
+  for file in $(grep -ls "RUNWRIGHT_PROCESS_MARKER=$id" /proc/[0-9]*/environ); do
+    process=${file#/proc/}
+    kill -KILL "${process%/environ}" 2>/dev/null && found=1
+  done
+  [ "$found" ] || break
 done
 rm -rf "$job" 2>/dev/null || { chmod -R u+rwx "$job"; rm -rf "$job"; }
-[ ! -e "$job" ]
+[ ! -e "$job" ] || exit 1
+if [ "$watcher" ] && [ "$watcher" != $$ ]; then
+  kill -KILL "-$watcher" 2>/dev/null || kill -KILL "$watcher" 2>/dev/null
+fi
+exit 0
 "#;
 
 /// A host on which a job has a directory.
@@ -85,6 +125,19 @@ impl Host {
         self.job_dir.rsplit('/').next().unwrap_or_default()
     }
 
+    /// Returns the beginning of a command: it registers its connection, or ends because the job's directory is gone.
+    ///
+    /// # Errors
+    ///
+    /// When the path of the directory cannot be written in a script.
+    pub(crate) fn register(&self) -> Result<String, SshError> {
+        let job = quote_sh(&self.job_dir).map_err(|error| SshError::config(error.to_string()))?;
+        Ok(format!(
+            "[ -d {job} ] || {{ echo \"the directory of the job is gone, as after a time without a connection\" >&2; exit 1; }}; \
+             {{ true >{job}/connections/$PPID; }} 2>/dev/null; "
+        ))
+    }
+
     /// Looks at the host and creates the job's directory there.
     pub(crate) async fn prepare(
         link: &Link,
@@ -92,7 +145,10 @@ impl Host {
         digest: &str,
         cancellation: &Cancellation,
     ) -> Result<Self, SshError> {
-        let script = format!("id={id} digest={digest}\n{PROBE}");
+        let grace = link.options.config.orphan_grace().as_secs();
+        let watch = quote_sh(&format!("{WATCH}{REMOVE}done\n"));
+        let watch = watch.map_err(|error| SshError::config(error.to_string()))?;
+        let script = format!("id={id} digest={digest} grace={grace} watch={watch}\n{PROBE}");
         let answer = link.run_to_end(&script, ANSWER, cancellation).await?;
         let lines: Vec<_> = answer
             .stdout

@@ -111,9 +111,10 @@ fn text(host: &Host, stage: &Stage<'_>, mark: &str) -> Result<Vec<u8>, BuildErro
         let _ = writeln!(files, "printf '{content}' >{temp_dir}/{name} &&");
     }
     let id = host.id();
+    let register = host.register()?;
     let text = format!(
-        "{{\n\
-         RUNWRIGHT_SSH_JOB={id}\nexport RUNWRIGHT_SSH_JOB\n\
+        "{{\n{register}\n\
+         RUNWRIGHT_PROCESS_MARKER={id}\nexport RUNWRIGHT_PROCESS_MARKER\n\
          (umask 077; mkdir -p {temp_dir} &&\n{files}:\n) || exit\n\
          exec 3<&0\n\
          session=$(command -v setsid)\n\

@@ -1,7 +1,7 @@
 //! Interactive shells on the job's host.
 
 use crate::connection::{Channel, Event, Exit};
-use crate::host::ANSWER;
+use crate::host::{ANSWER, Host};
 use crate::link::Link;
 use executor_core::ability::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
 use executor_core::{
@@ -23,18 +23,18 @@ pub(crate) struct SshTerminal {
     link: Arc<Link>,
     shell: ShellInfo,
     dirs: BuildDirs,
-    job: String,
+    host: Host,
     variables: Mutex<Arc<StageVariables>>,
     opened: AtomicU64,
 }
 
 impl SshTerminal {
-    pub(crate) fn new(link: Arc<Link>, shell: ShellInfo, dirs: BuildDirs, job: &str) -> Self {
+    pub(crate) fn new(link: Arc<Link>, shell: ShellInfo, dirs: BuildDirs, host: Host) -> Self {
         Self {
             link,
             shell,
             dirs,
-            job: job.to_owned(),
+            host,
             variables: Mutex::default(),
             opened: AtomicU64::new(1),
         }
@@ -96,11 +96,15 @@ impl SshTerminal {
             return Err(error.into());
         }
         let shell: ShellCommand = interactive.command();
-        let mut words = vec!["env".to_owned(), format!("RUNWRIGHT_SSH_JOB={}", self.job)];
+        let mut words = vec![
+            "env".to_owned(),
+            format!("RUNWRIGHT_PROCESS_MARKER={}", self.host.id()),
+        ];
         let environment = interactive.environment().into_iter();
         words.extend(environment.map(|(key, value)| format!("{key}={value}")));
         words.extend(shell.argv().iter().cloned());
-        let mut command = String::from("cd ");
+        let mut command = self.host.register()?;
+        command.push_str("cd ");
         command.push_str(&quote_sh(&self.dirs.project_dir).map_err(invalid)?);
         command.push_str(" && exec");
         for word in words {

@@ -128,6 +128,10 @@ impl<'s> Worker<'s> {
     pub(super) fn run(mut self) {
         let ended = self.serve();
         let broke = ended.is_err();
+        if broke {
+            // Users that notice it open another connection, so it must be known as broken by then.
+            self.shared.end();
+        }
         drop(self.opening.take());
         self.channels.clear();
         if !broke {

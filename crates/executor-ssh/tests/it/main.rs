@@ -5,5 +5,6 @@ mod changes;
 mod conformance;
 mod faults;
 mod login;
+mod residue;
 mod stages;
 mod support;

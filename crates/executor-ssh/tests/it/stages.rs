@@ -1,12 +1,13 @@
 //! Stages on a host with limits of its own.
 
 use crate::support::run::{Opened, config, open};
-use crate::support::sshd::{Sshd, kill};
+use crate::support::sshd::{Sshd, is_alive, kill};
 use executor_core::ability::{TerminalRequest, TerminalSize};
 use executor_core::prelude::*;
 use executor_ssh::EngineChoice;
 use executor_testkit::CommandBuilder;
 use std::fs;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -19,11 +20,6 @@ async fn opened(server: &Sshd, engine: EngineChoice) -> Opened {
 fn left(server: &Sshd) -> usize {
     let jobs = server.home().join(".cache/runwright/jobs");
     fs::read_dir(jobs).map_or(0, Iterator::count)
-}
-
-fn is_alive(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,19 +76,18 @@ async fn one_channel_is_enough() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn directory_below_tmp_replaces_a_home_without_write() {
-    let server = Sshd::start();
-    // A directory in its place: the agent cannot be stored.
-    fs::create_dir_all(server.home().join(".cache")).unwrap();
-    fs::write(server.home().join(".cache/runwright"), "a file").unwrap();
-    let mut job = opened(&server, EngineChoice::Shell).await;
-    job.run("echo here").await.unwrap();
-    assert_eq!(job.output(), "here\n");
-    let builds = &job.environment.workspace.dirs().builds_dir;
+    // R-EXEC-100
+    let server = Sshd::with_home("ro");
     let ours = server.path("tmp/runwright-0");
-    assert!(builds.starts_with(ours.to_str().unwrap()), "{builds}");
-    let builds = builds.clone();
-    job.executor.cleanup().await.unwrap();
-    assert!(!fs::exists(builds).unwrap());
+    for engine in ENGINES {
+        let mut job = opened(&server, engine).await;
+        job.run("echo here").await.unwrap();
+        assert_eq!(job.output(), "here\n");
+        let builds = job.environment.workspace.dirs().builds_dir.clone();
+        assert!(builds.starts_with(ours.to_str().unwrap()), "{builds}");
+        job.executor.cleanup().await.unwrap();
+        assert!(!fs::exists(builds).unwrap());
+    }
 
     // Its owner could replace the scripts in it.
     std::os::unix::fs::chown(&ours, Some(1), None).unwrap();
@@ -124,7 +119,7 @@ async fn file_variables_have_their_exact_content() {
 #[tokio::test(flavor = "multi_thread")]
 async fn home_that_cannot_run_programs_needs_no_agent() {
     // R-STEP-47
-    let server = Sshd::with_noexec_home();
+    let server = Sshd::with_home("noexec");
     let mut job = opened(&server, EngineChoice::Auto).await;
     job.run("echo one").await.unwrap();
     job.run("echo two").await.unwrap();
@@ -136,6 +131,70 @@ async fn home_that_cannot_run_programs_needs_no_agent() {
         .await
         .err();
     assert!(error.unwrap().chain().contains("is not possible: "));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_disk_is_named_and_nothing_is_left() {
+    // R-EXEC-100
+    let too_small = Sshd::with_home("size=1m");
+    let mut job = opened(&too_small, EngineChoice::Auto).await;
+    let log = String::from_utf8(job.trace.all()).unwrap();
+    assert!(log.contains("No space left"), "{log}");
+    let ours = too_small.seen(&too_small.home()).join(".cache/runwright");
+    let stored = || fs::read_dir(&ours).unwrap().count();
+    assert_eq!(stored(), 1, "only the directory of the jobs");
+    let command = CommandBuilder::new("true")
+        .working_dir("/")
+        .file("LARGE", vec![b'x'; 2 << 20]);
+    let command = command.build();
+    let error = job.executor.run(command, &Cancellation::new()).await;
+    let error = error.unwrap_err().chain();
+    assert!(error.contains("the log has its messages"), "{error}");
+    job.executor.cleanup().await.unwrap();
+    too_small.wait_until_clean().await;
+
+    // The agent has place there.
+    let small = Sshd::with_home("size=6m");
+    let mut archive = tar::Builder::new(Vec::new());
+    let content = vec![1; 4 << 20];
+    let mut header = tar::Header::new_gnu();
+    header.set_size(content.len() as u64);
+    header.set_mode(0o644);
+    archive
+        .append_data(&mut header, "large", &*content)
+        .unwrap();
+    let archive = archive.into_inner().unwrap();
+    for (engine, copies) in [(EngineChoice::Agent, 1), (EngineChoice::Shell, 2)] {
+        let mut job = opened(&small, engine).await;
+        let transfer = job.executor.abilities().file_transfer.unwrap();
+        let builds = job.environment.workspace.dirs().builds_dir.clone();
+        let mut result = Ok(());
+        for copy in 0..copies {
+            let directory = format!("{builds}/{copy}");
+            let stream = Box::new(std::io::Cursor::new(archive.clone()));
+            result = transfer.put(&directory, stream, &Cancellation::new()).await;
+        }
+        let error = result.unwrap_err().chain();
+        assert!(error.contains("No space left"), "{engine:?}: {error}");
+        job.executor.cleanup().await.unwrap();
+        small.wait_until_clean().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_with_too_many_logins_is_tried_again() {
+    // R-EXEC-100
+    let server = Sshd::with("MaxStartups 1:100:1\n");
+    let login = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let (mut job, ()) = tokio::join!(opened(&server, EngineChoice::Shell), async {
+        while !server.log().contains("MaxStartups") {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        drop(login);
+    });
+    job.run("echo in").await.unwrap();
+    assert_eq!(job.output(), "in\n");
+    job.executor.cleanup().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,6 +92,12 @@ pub(super) const SSH: SettingSection = SettingSection {
             "after how many seconds without traffic the connection is checked",
         )
         .default("15"),
+        Key::new(
+            "orphan-grace",
+            Count,
+            "for how many seconds a job's scripts and files stay on the host without a connection",
+        )
+        .default("120"),
     ],
 };
 

@@ -15,11 +15,21 @@ use std::time::Duration;
 pub(crate) fn config(server: &Sshd, port: u16, engine: EngineChoice) -> SshConfig {
     let known = server.path(&format!("known-{port}"));
     fs::write(&known, server.known(port)).unwrap();
+    config_with(port, engine, server.key(), known)
+}
+
+/// Returns settings with these files.
+pub(crate) fn config_with(
+    port: u16,
+    engine: EngineChoice,
+    key: PathBuf,
+    known: PathBuf,
+) -> SshConfig {
     SshConfig {
         host: Some("127.0.0.1".to_owned()),
         port: Some(port),
         user: Some("root".to_owned()),
-        identity_file: Some(server.key()),
+        identity_file: Some(key),
         known_hosts_file: Some(known),
         config_file: Some(PathBuf::from("/dev/null")),
         engine,

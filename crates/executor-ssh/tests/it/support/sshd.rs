@@ -40,12 +40,10 @@ impl Sshd {
         Self::launch("PasswordAuthentication yes\nPermitRootLogin yes\n", &inside)
     }
 
-    /// Starts a server whose users cannot run programs in their home directory.
-    pub(crate) fn with_noexec_home() -> Self {
-        Self::launch(
-            "",
-            "mount -t tmpfs -o noexec none \"$HOME/home\" && exec \"$@\"",
-        )
+    /// Starts a server whose users have a home directory in memory, with these options of its mount.
+    pub(crate) fn with_home(options: &str) -> Self {
+        let mount = format!("mount -t tmpfs -o {options} none \"$HOME/home\" && exec \"$@\"");
+        Self::launch("", &mount)
     }
 
     fn launch(lines: &str, before: &str) -> Self {
@@ -120,6 +118,12 @@ impl Sshd {
         self.path("home")
     }
 
+    /// Returns a path of the server, through its mounts, as a path of the test.
+    pub(crate) fn seen(&self, path: &Path) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.child.id()));
+        root.join(path.strip_prefix("/").unwrap())
+    }
+
     /// Returns the key that it accepts.
     pub(crate) fn key(&self) -> PathBuf {
         self.path("key")
@@ -129,6 +133,32 @@ impl Sshd {
     pub(crate) fn known(&self, port: u16) -> String {
         let key = fs::read_to_string(self.path("host.pub")).unwrap();
         format!("[127.0.0.1]:{port} {key}")
+    }
+
+    /// Returns the directories of jobs that are left, and the processes that know one of them.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let jobs = self.home().join(".cache/runwright/jobs");
+        let entries = fs::read_dir(self.seen(&jobs)).into_iter().flatten();
+        let mut left: Vec<_> = entries
+            .map(|entry| entry.unwrap().path().display().to_string())
+            .collect();
+        for entry in fs::read_dir("/proc").unwrap() {
+            let command = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            if command.contains(jobs.to_str().unwrap()) {
+                left.push(command);
+            }
+        }
+        left
+    }
+
+    /// Waits until nothing of jobs is left.
+    pub(crate) async fn wait_until_clean(&self) {
+        let end = Instant::now() + Duration::from_mins(1);
+        while !self.left().is_empty() {
+            assert!(Instant::now() < end, "{:?}", self.left());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Ends all sessions; the server itself goes on.
@@ -189,4 +219,10 @@ pub(crate) fn keygen(arguments: &[&str], file: &Path) {
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()
+}
+
+/// Returns whether a process is there and runs.
+pub(crate) fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
