@@ -20,9 +20,12 @@ const UPLOAD: Duration = Duration::from_mins(5);
 const PIECE: usize = 64 * 1024;
 
 /// Receives the agent as the file `$1`. The end of a connection must not leave a part of it under that name.
+///
+/// Agents of other versions are removed when no job has started one for a month. Each job has a link to its own.
 const RECEIVE: &str = "umask 077; new=$1.$2; \
     cat >\"$new\" && [ \"$(wc -c <\"$new\")\" -eq \"$3\" ] && chmod 700 \"$new\" && \"$new\" --version >/dev/null && \
-    mv -f \"$new\" \"$1\" && exit; \
+    mv -f \"$new\" \"$1\" && { \
+    find \"${1%/*}\" -maxdepth 1 -name 'agent-*' -mtime +30 -exec rm -f {} + 2>/dev/null; exit 0; }; \
     rm -f \"$new\"; exit 1";
 
 /// An agent that runs on a host for a job.
@@ -104,8 +107,9 @@ pub(crate) async fn start(
 ) -> Result<RunningAgent, SshError> {
     let directory = format!("{}/agent", host.job_dir);
     let grace = link.options.config.orphan_grace();
-    let serve = steps::agent::serve_command(program, &directory, Some(grace));
-    let proxy = steps::agent::proxy_command(program, &directory);
+    let own = format!("{}/program", host.job_dir);
+    let serve = steps::agent::serve_command(&own, &directory, Some(grace));
+    let proxy = steps::agent::proxy_command(&own, &directory);
     let [serve, proxy] = [serve, proxy].map(|words| {
         let words: Vec<_> = words.iter().map(|word| quote(word)).collect();
         words.join(" ")
@@ -115,6 +119,7 @@ pub(crate) async fn start(
     let start = format!(
         "{register}cd {job} || exit 1\n\
          if mkdir starting 2>/dev/null; then\n\
+         ln {program} program 2>/dev/null || cp {program} program || exit 1\n\
          session=$(command -v setsid)\n\
          ($session {serve} </dev/null >/dev/null 2>agent.log & echo $! >agent.started)\n\
          fi\n\
@@ -129,6 +134,7 @@ pub(crate) async fn start(
          done\n\
          cat agent.log >&2\nexit 1",
         job = quote(&host.job_dir),
+        program = quote(program),
     );
     let command = format!(
         "exec env RUNWRIGHT_PROCESS_MARKER={} sh -c {}",

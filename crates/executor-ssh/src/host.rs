@@ -40,7 +40,7 @@ echo $! >"$job/watcher.pid"
 agent=$base/agent-$digest
 sum=
 [ "$digest" ] && [ -f "$agent" ] && sum=$(sha256sum <"$agent" 2>/dev/null)
-[ "${sum%% *}" = "$digest" ] && "$agent" --version >/dev/null 2>&1 || sum=
+[ "${sum%% *}" = "$digest" ] && "$agent" --version >/dev/null 2>&1 && touch "$agent" || sum=
 echo "= $HOME"
 echo "= $base"
 echo "= $(uname -s) $(uname -m)"

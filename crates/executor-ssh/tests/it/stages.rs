@@ -8,7 +8,9 @@ use executor_ssh::EngineChoice;
 use executor_testkit::CommandBuilder;
 use std::fs;
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const ENGINES: [EngineChoice; 2] = [EngineChoice::Agent, EngineChoice::Shell];
@@ -22,22 +24,35 @@ fn left(server: &Sshd) -> usize {
     fs::read_dir(jobs).map_or(0, Iterator::count)
 }
 
+/// Returns the stored agent, if there is one.
+fn stored(server: &Sshd) -> Option<PathBuf> {
+    let entries = fs::read_dir(server.home().join(".cache/runwright")).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    paths.find(|path| path.file_name().unwrap() != "jobs")
+}
+
+fn make_old(path: &Path) {
+    let forty_days = Duration::from_hours(40 * 24);
+    // A program that runs cannot be opened for writing.
+    let file = fs::File::open(path).unwrap();
+    file.set_modified(SystemTime::now() - forty_days).unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_is_uploaded_once() {
     // R-STEP-47
     let server = Sshd::start();
-    let agent = || {
-        let entries = fs::read_dir(server.home().join(".cache/runwright")).unwrap();
-        let mut found = entries.map(|entry| entry.unwrap());
-        let found = found.find(|it| it.file_name().to_str().unwrap().starts_with("agent-"));
-        found.map(|it| (it.path(), it.metadata().unwrap().modified().unwrap()))
-    };
+    let inode = || fs::metadata(stored(&server).unwrap()).unwrap().ino();
     let mut first = opened(&server, EngineChoice::Agent).await;
     first.run("echo one").await.unwrap();
-    let (path, time) = agent().unwrap();
+    let uploaded = inode();
     first.executor.cleanup().await.unwrap();
+    let path = stored(&server).unwrap();
+    make_old(&path);
     let mut second = opened(&server, EngineChoice::Agent).await;
-    assert_eq!(agent().unwrap().1, time);
+    assert_eq!(inode(), uploaded);
+    let age = fs::metadata(&path).unwrap().modified().unwrap().elapsed();
+    assert!(age.unwrap_or_default() < Duration::from_hours(1));
     second.executor.cleanup().await.unwrap();
     // A damaged one is replaced.
     fs::write(&path, "damaged").unwrap();
@@ -46,6 +61,28 @@ async fn agent_is_uploaded_once() {
     third.executor.cleanup().await.unwrap();
     assert!(fs::metadata(&path).unwrap().len() > 100_000);
     assert_eq!(left(&server), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_that_no_job_starts_any_more_are_removed() {
+    let server = Sshd::start();
+    let mut job = opened(&server, EngineChoice::Agent).await;
+    let path = stored(&server).unwrap();
+    let of_other_version = path.with_file_name("agent-0123");
+    fs::rename(&path, &of_other_version).unwrap();
+    make_old(&of_other_version);
+    let recent = path.with_file_name("agent-4567");
+    fs::write(&recent, "").unwrap();
+    let mut other = opened(&server, EngineChoice::Agent).await;
+    assert!(path.exists() && recent.exists() && !of_other_version.exists());
+    other.executor.cleanup().await.unwrap();
+    // The job that uses the removed one is connected again by its own link.
+    job.run("echo one").await.unwrap();
+    server.kill_sessions();
+    job.run("echo two").await.unwrap();
+    assert_eq!(job.output(), "one\ntwo\n");
+    job.executor.cleanup().await.unwrap();
+    server.wait_until_clean().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
