@@ -6,6 +6,7 @@ use crate::host::{ANSWER, Host};
 use crate::link::{Link, collect};
 use executor_core::ability::{Connection, StepsConnector};
 use executor_core::{BuildError, Cancellation, Retryability};
+use fail_point::fail_point;
 use parking_lot::Mutex;
 use shells::quote_sh;
 use std::sync::Arc;
@@ -66,7 +67,10 @@ pub(crate) async fn upload(
         &bytes.len().to_string(),
     ];
     let sending = async {
-        let mut channel = link.exec(&words.join(" "), cancellation).await?;
+        let mut channel = fail_point!(
+            "executor_ssh::agent::upload",
+            link.exec(&words.join(" "), cancellation).await
+        )?;
         for piece in bytes.chunks(PIECE) {
             // A full disk ends the command early; its message is the error.
             if channel.input.write(piece.to_vec()).await.is_err() {
@@ -141,7 +145,10 @@ pub(crate) async fn start(
         host.id(),
         quote(&start)
     );
-    let channel = link.exec(&command, cancellation).await?;
+    let channel = fail_point!(
+        "executor_ssh::agent::start",
+        link.exec(&command, cancellation).await
+    )?;
     Ok(RunningAgent {
         link,
         proxy: format!("exec sh -c {}", quote(&format!("{register}exec {proxy}"))),

@@ -95,6 +95,16 @@ impl SshError {
     }
 }
 
+impl From<std::io::Error> for SshError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Host {
+            host: "this host".to_owned(),
+            message: error.to_string(),
+            retry: Retryability::Temporary,
+        }
+    }
+}
+
 impl From<SshError> for BuildError {
     fn from(error: SshError) -> Self {
         match error {

@@ -17,6 +17,7 @@ use executor_core::{
     ExecutorData, ExecutorStage, JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment,
     ShellDialect, ShellInfo, StageCell, StageCommand, StageResult, Workspace,
 };
+use fail_point::fail_point;
 use shells::quote_sh;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -352,7 +353,10 @@ async fn make_directories(
         script.push(' ');
         script.push_str(&word);
     }
-    let answer = link.run_to_end(&script, host::ANSWER, cancellation).await?;
+    let answer = fail_point!(
+        "executor_ssh::executor::make_directories",
+        link.run_to_end(&script, host::ANSWER, cancellation).await
+    )?;
     if answer.exit.code == 0 {
         return Ok(());
     }

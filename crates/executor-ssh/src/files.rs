@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::link::{Link, collect};
 use executor_core::ability::{ByteStream, FileTransfer};
 use executor_core::{BuildError, Cancellation, Retryability};
+use fail_point::fail_point;
 use shells::quote_sh;
 use std::io;
 use std::pin::Pin;
@@ -115,7 +116,11 @@ impl TarTransfer {
             line.push(' ');
             line.push_str(&quote_sh(word).map_err(invalid)?);
         }
-        Ok(self.link.exec(&line, cancellation).await?)
+        let started = fail_point!(
+            "executor_ssh::files::tar",
+            self.link.exec(&line, cancellation).await
+        );
+        Ok(started?)
     }
 
     fn broken(&self) -> SshError {

@@ -3,6 +3,7 @@
 use crate::error::SshError;
 use crate::link::Link;
 use executor_core::{Cancellation, Retryability};
+use fail_point::fail_point;
 use shells::quote_sh;
 use std::time::Duration;
 
@@ -31,9 +32,7 @@ find "$base/jobs" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/nul
 find "$base/files" -type f -mtime +14 -exec rm -f {} + 2>/dev/null
 job=$base/jobs/$id
 mkdir "$job" || exit 1
-# The parent is the server's process for this connection, unless a wrapper is between them.
-parent=$(cat "/proc/$PPID/comm" 2>/dev/null || ps -o comm= -p "$PPID" 2>/dev/null)
-case $parent in *sshd*|*dropbear*) mkdir "$job/connections" && : >"$job/connections/$PPID" ;; esac
+is_server "$PPID" && mkdir "$job/connections" && : >"$job/connections/$PPID"
 session=$(command -v setsid)
 $session sh -c "$watch" sh "$id" "$job" "$grace" </dev/null >/dev/null 2>&1 &
 echo $! >"$job/watcher.pid"
@@ -49,6 +48,11 @@ echo "= $(command -v bash)"
 echo "= ${sum%% *}"
 "#;
 
+/// Defines a test of a process: whether it may be the server's, for a connection.
+///
+/// It is the parent of each command, unless a wrapper is between them. When it has ended, another process takes its place.
+const IS_SERVER: &str = r#"is_server() { { read -r name <"/proc/$1/comm" || name=$(ps -o comm= -p "$1"); } 2>/dev/null; case $name in *sshd*|*dropbear*) ;; *) return 1 ;; esac; }"#;
+
 /// Watches the directory of a job and removes it, as [`REMOVE`] does, when the agent has ended or no connection is left.
 ///
 /// Each command of the job registers the server's process of its connection. Another connection may come within the grace.
@@ -59,8 +63,7 @@ while sleep 1; [ -d "$job" ]; do
   if [ -d "$job/connections" ]; then
     missed=$((missed + 1))
     for file in "$job"/connections/*; do
-      process=${file##*/}
-      if kill -0 "$process" 2>/dev/null || [ -d "/proc/$process" ]; then missed=0; else rm -f "$file"; fi
+      if is_server "${file##*/}"; then missed=0; else rm -f "$file"; fi
     done
   fi
   if [ -f "$job/agent.pid" ] && read -r agent <"$job/agent.pid" && ! kill -0 "$agent" 2>/dev/null; then
@@ -133,8 +136,8 @@ impl Host {
     pub(crate) fn register(&self) -> Result<String, SshError> {
         let job = quote_sh(&self.job_dir).map_err(|error| SshError::config(error.to_string()))?;
         Ok(format!(
-            "[ -d {job} ] || {{ echo \"the directory of the job is gone, as after a time without a connection\" >&2; exit 1; }}; \
-             {{ true >{job}/connections/$PPID; }} 2>/dev/null; "
+            "({IS_SERVER}; cd {job} || {{ echo \"the directory of the job is gone, as after a time without a connection\" >&2; exit 1; }}; \
+             if [ -d connections ] && is_server $PPID; then true >connections/$PPID; fi) || exit 1; "
         ))
     }
 
@@ -146,10 +149,14 @@ impl Host {
         cancellation: &Cancellation,
     ) -> Result<Self, SshError> {
         let grace = link.options.config.orphan_grace().as_secs();
-        let watch = quote_sh(&format!("{WATCH}{REMOVE}done\n"));
+        let watch = quote_sh(&format!("{IS_SERVER}\n{WATCH}{REMOVE}done\n"));
         let watch = watch.map_err(|error| SshError::config(error.to_string()))?;
-        let script = format!("id={id} digest={digest} grace={grace} watch={watch}\n{PROBE}");
-        let answer = link.run_to_end(&script, ANSWER, cancellation).await?;
+        let script =
+            format!("id={id} digest={digest} grace={grace} watch={watch}\n{IS_SERVER}\n{PROBE}");
+        let answer = fail_point!(
+            "executor_ssh::host::prepare",
+            link.run_to_end(&script, ANSWER, cancellation).await
+        )?;
         let lines: Vec<_> = answer
             .stdout
             .lines()
@@ -180,7 +187,10 @@ pub(crate) async fn remove(link: &Link, id: &str) -> Result<(), SshError> {
         "id={id}\nfor base in \"$HOME/.cache/runwright\" \"${{TMPDIR:-/tmp}}/runwright-$(id -u)\"; do\n\
          job=$base/jobs/$id\n[ -d \"$job\" ] && break\ndone\n{REMOVE}"
     );
-    let answer = link.run(&script, REMOVAL, &Cancellation::new()).await?;
+    let answer = fail_point!(
+        "executor_ssh::host::remove",
+        link.run(&script, REMOVAL, &Cancellation::new()).await
+    )?;
     match answer.exit.code {
         0 => Ok(()),
         _ => Err(link.host_error(

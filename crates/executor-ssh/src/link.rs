@@ -7,6 +7,7 @@ use crate::host::ANSWER;
 use crate::target::Target;
 use executor_core::ability::TerminalSize;
 use executor_core::{Cancellation, Retryability};
+use fail_point::fail_point;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -55,7 +56,10 @@ impl Link {
         if let Some(connection) = current.as_ref().filter(|it| !it.is_broken()) {
             return Ok(connection.clone());
         }
-        let connection = Connection::open(&self.target, &self.options, cancellation).await?;
+        let connection = fail_point!(
+            "executor_ssh::link::connect",
+            Connection::open(&self.target, &self.options, cancellation).await
+        )?;
         *current = Some(connection.clone());
         Ok(connection)
     }

@@ -13,6 +13,7 @@ use executor_core::{
     BuildError, Cancellation, ExitCode, JobTrace, Retryability, StageResult, StageStatus,
     TraceStream,
 };
+use fail_point::fail_point;
 use rustix::rand::{GetRandomFlags, getrandom};
 use shells::{MarkedLine, SIGNAL_TREE, feed, quote_sh};
 use std::fmt::Write as _;
@@ -27,7 +28,10 @@ pub(crate) async fn run(
 ) -> Result<StageResult, BuildError> {
     let mark = new_id();
     let text = text(host, &stage, &mark)?;
-    let mut channel = link.exec("exec sh", cancellation).await?;
+    let mut channel = fail_point!(
+        "executor_ssh::shell_stage::start",
+        link.exec("exec sh", cancellation).await
+    )?;
     let begun = Instant::now();
     let mut following = Following {
         stage: &stage,

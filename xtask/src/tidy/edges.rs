@@ -170,7 +170,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "executor-ssh",
-        imports: &["executor-core", "process", "shells", "steps"],
+        imports: &["executor-core", "fail-point", "process", "shells", "steps"],
         tests_import: &[],
     },
     Row {

@@ -2,14 +2,42 @@
 
 use crate::support::run::{config, config_with, open};
 use crate::support::sshd::{Sshd, is_alive, kill};
-use executor_core::{BuildError, CancelCause};
+use executor_core::{BuildError, CancelCause, Cancellation};
 use executor_ssh::{EngineChoice, SshConfig};
+use std::collections::BTreeSet;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// The engine, the port, the key and the known keys for [`job_in_a_process_of_its_own`].
 const JOB: &str = "RUNWRIGHT_TEST_SSH_JOB";
+
+/// In place of a script: a job from its start to its end.
+const WHOLE_JOB: &str = "whole-job";
+
+/// Starts this program again for a job, with an action at a fail point.
+fn start(server: &Sshd, engine: &str, script: &str, action: &str) -> Child {
+    let settings = config(server, server.port, EngineChoice::Auto);
+    let (port, key) = (server.port, server.key());
+    let known = settings.known_hosts_file.unwrap();
+    let words = format!(
+        "{engine} {port} {} {} {script}",
+        key.display(),
+        known.display()
+    );
+    #[expect(clippy::disallowed_methods, reason = "a program to kill")]
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "residue::job_in_a_process_of_its_own"])
+        .env(JOB, words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if !action.is_empty() {
+        command.env(fail_point::VARIABLE, action);
+    }
+    command.spawn().unwrap()
+}
 
 /// Returns settings with the shortest grace.
 fn hasty(server: &Sshd, engine: EngineChoice) -> SshConfig {
@@ -70,12 +98,25 @@ async fn job_in_a_process_of_its_own() {
         _ => EngineChoice::Shell,
     };
     let settings = config_with(port.parse().unwrap(), engine, key.into(), known.into());
-    let mut job = open(SshConfig {
+    let opened = open(SshConfig {
         orphan_grace: Some(1),
         ..settings
     })
-    .await
-    .unwrap();
+    .await;
+    // An error of a step was cleaned up.
+    let Ok(mut job) = opened else { return };
+    if script == WHOLE_JOB {
+        // A step may fail; then the next one of the runner follows.
+        if job.run("echo x >file").await.is_ok()
+            && let Some(transfer) = job.executor.abilities().file_transfer
+        {
+            let directory = &job.environment.workspace.dirs().builds_dir;
+            let paths = ["file".to_owned()];
+            let _ = transfer.get(directory, &paths, &Cancellation::new()).await;
+        }
+        let _ = job.executor.cleanup().await;
+        return;
+    }
     job.run(&format!("sh {script}")).await.unwrap();
     std::future::pending::<()>().await;
 }
@@ -93,22 +134,7 @@ async fn killed_program_leaves_nothing() {
                 started.display()
             );
             fs::write(&script, text).unwrap();
-            let settings = config(&server, server.port, EngineChoice::Auto);
-            let words = [
-                engine,
-                &server.port.to_string(),
-                server.key().to_str().unwrap(),
-                settings.known_hosts_file.unwrap().to_str().unwrap(),
-                script.to_str().unwrap(),
-            ]
-            .join(" ");
-            #[expect(clippy::disallowed_methods, reason = "a program to kill")]
-            let mut program = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "residue::job_in_a_process_of_its_own"])
-                .env(JOB, words)
-                .stdout(Stdio::null())
-                .spawn()
-                .unwrap();
+            let mut program = start(&server, engine, script.to_str().unwrap(), "");
             while !started.exists() {
                 assert!(program.try_wait().unwrap().is_none());
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -121,6 +147,61 @@ async fn killed_program_leaves_nothing() {
             assert!(!is_alive(&pid), "{engine} {ends}");
         }
     }
+}
+
+/// Returns the files beside the directories of jobs.
+fn stored_files(server: &Sshd) -> Vec<PathBuf> {
+    let entries = fs::read_dir(server.home().join(".cache/runwright")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.is_file()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn death_or_failure_at_any_step_leaves_nothing() {
+    // R-EXEC-100
+    let server = Sshd::with("MaxStartups 100\n");
+    let record = server.path("record");
+    let mut reached = BTreeSet::new();
+    for engine in ["agent", "shell"] {
+        let mut program = start(
+            &server,
+            engine,
+            WHOLE_JOB,
+            &format!("record {}", record.display()),
+        );
+        assert!(program.wait().unwrap().success());
+        let text = fs::read_to_string(&record).unwrap();
+        fs::remove_file(&record).unwrap();
+        let visits = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("reached "));
+        let own = visits.filter(|name| name.starts_with("executor_ssh::"));
+        let points: BTreeSet<_> = own.map(str::to_owned).collect();
+        for action in ["kill before", "kill after", "error at"] {
+            // Each uploads the agent.
+            for file in stored_files(&server) {
+                fs::remove_file(file).unwrap();
+            }
+            let programs = points
+                .iter()
+                .map(|point| start(&server, engine, WHOLE_JOB, &format!("{action} {point}")));
+            let programs: Vec<_> = programs.collect();
+            for mut program in programs {
+                program.wait().unwrap();
+            }
+            server.wait_until_clean().await;
+            let mut files = stored_files(&server);
+            files.retain(|file| file.extension().is_some());
+            assert!(files.is_empty(), "parts of an upload: {files:?}");
+        }
+        reached.extend(points);
+    }
+    let all = fail_point::POINTS.iter().map(fail_point::Point::name);
+    let own: BTreeSet<_> = all
+        .filter(|name| name.starts_with("executor_ssh::"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(reached, own);
 }
 
 #[tokio::test(flavor = "multi_thread")]
