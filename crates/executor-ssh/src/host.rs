@@ -17,7 +17,9 @@ const REMOVAL: Duration = Duration::from_mins(1);
 ///
 /// Directories that no watcher removed, as after a restart of the host, are removed after a week, and archives that no job
 /// used after two.
-const PROBE: &str = r#"umask 077
+const PROBE: &str = r#"server=
+is_server "$PPID" && server=$PPID
+umask 077
 base=$HOME/.cache/runwright
 if ! mkdir -p "$base/jobs" 2>/dev/null || ! [ -w "$base/jobs" ]; then
   base=${TMPDIR:-/tmp}/runwright-$(id -u)
@@ -32,7 +34,7 @@ find "$base/jobs" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/nul
 find "$base/files" -type f -mtime +14 -exec rm -f {} + 2>/dev/null
 job=$base/jobs/$id
 mkdir "$job" || exit 1
-is_server "$PPID" && mkdir "$job/connections" && : >"$job/connections/$PPID"
+[ "$server" ] && mkdir "$job/connections" && : >"$job/connections/$server"
 session=$(command -v setsid)
 $session sh -c "$watch" sh "$id" "$job" "$grace" </dev/null >/dev/null 2>&1 &
 echo $! >"$job/watcher.pid"

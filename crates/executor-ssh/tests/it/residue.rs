@@ -1,5 +1,6 @@
 //! What is left on the host when a connection, the agent or this program ends early.
 
+use crate::support::fault_proxy::FaultProxy;
 use crate::support::run::{config, config_with, open};
 use crate::support::sshd::{Sshd, is_alive, kill};
 use executor_core::{BuildError, CancelCause, Cancellation};
@@ -80,6 +81,28 @@ async fn directory_outlives_a_reconnect_and_not_the_last_connection() {
     let log = String::from_utf8(job.trace.all()).unwrap();
     assert!(log.contains("directory of the job is gone"), "{log}");
     job.executor.cleanup().await.unwrap();
+    server.wait_until_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_that_breaks_anywhere_leaves_nothing() {
+    let server = Sshd::with("MaxStartups 100\n");
+    let proxy = FaultProxy::start(server.port);
+    for engine in [EngineChoice::Agent, EngineChoice::Shell] {
+        for step in 1..=16 {
+            // A login needs about 3,000 bytes from the host, a whole job more than twice as many.
+            proxy.cut_after(step * 400);
+            let settings = SshConfig {
+                orphan_grace: Some(1),
+                ..config(&server, proxy.port, engine)
+            };
+            if let Ok(mut job) = open(settings).await {
+                let _ = job.run("true").await;
+                let _ = job.executor.cleanup().await;
+            }
+        }
+    }
+    assert!(proxy.cuts() > 16, "{} cuts", proxy.cuts());
     server.wait_until_clean().await;
 }
 
