@@ -4,11 +4,12 @@
 //! names that are gone or changed and an archive of what is new, and the host unpacks both. See `docs/design/ssh.md`.
 
 use crate::error::SshError;
+use crate::host::Host;
 use crate::link::Link;
 use executor_core::ability::{ByteStream, FileTransfer};
 use executor_core::{BuildError, Cancellation};
+use fail_point::fail_point;
 use sha2::{Digest, Sha256};
-use shells::quote_sh;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -80,8 +81,7 @@ done
 pub(crate) struct Changes {
     pub(crate) inner: Arc<dyn FileTransfer>,
     pub(crate) link: Arc<Link>,
-    /// The id of the job on the host.
-    pub(crate) job: String,
+    pub(crate) host: Host,
     /// Where the host keeps archives.
     pub(crate) kept: String,
     /// Names the project.
@@ -150,21 +150,17 @@ impl Changes {
         // Sources are the same in all jobs; caches and artifacts are not.
         let of = if number == 0 { "" } else { &self.name };
         let key = digest(format!("{}\n{of}\n{number}", self.project).as_bytes());
-        let new = format!("{}-{number}", self.job);
+        let new = format!("{}-{number}", self.host.id());
         let words = [directory, &self.kept, &key, &new];
-        let command = |script| {
-            let mut line = format!("exec env RUNWRIGHT_SSH_JOB={} sh -c", self.job);
-            for word in [script, "sh"].into_iter().chain(words) {
-                line.push(' ');
-                line.push_str(&quote_sh(word).unwrap_or_default());
-            }
-            line
-        };
         let broken = |source: io::Error| SshError::Broken {
             host: self.link.target.address(),
             source: Some(source.into()),
         };
-        let channel = self.link.exec(&command(HOST), cancellation).await?;
+        let send = self.host.command(HOST, &words)?;
+        let channel = fail_point!(
+            "executor_ssh::changes::send",
+            self.link.exec(&send, cancellation).await
+        )?;
         let (output, mut input) = tokio::io::split(channel);
         let mut output = tokio::io::BufReader::new(output.take(LONGEST_LIST));
         let mut known = HashMap::new();
@@ -204,7 +200,11 @@ impl Changes {
         }
         if matches!(plan, Plan::Whole) {
             // If this fails, the next transfer sends all files again.
-            let mut channel = self.link.exec(&command(KEEP), cancellation).await?;
+            let keep = self.host.command(KEEP, &words)?;
+            let mut channel = fail_point!(
+                "executor_ssh::changes::keep",
+                self.link.exec(&keep, cancellation).await
+            )?;
             let _ = channel.write_all(index(entries).as_bytes()).await;
             let _ = channel.shutdown().await;
             let _ = channel.read_to_end(&mut Vec::new()).await;

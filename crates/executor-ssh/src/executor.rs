@@ -90,7 +90,7 @@ impl SshExecutor {
         Ok(Arc::new(Changes {
             inner,
             link: Arc::clone(link),
-            job: host.id().to_owned(),
+            host: host.clone(),
             kept: format!("{}/files", host.base),
             project: project.to_owned(),
             name: options.job.job_info.name.clone(),

@@ -7,7 +7,6 @@ use crate::link::{Link, collect};
 use executor_core::ability::{ByteStream, FileTransfer};
 use executor_core::{BuildError, Cancellation, Retryability};
 use fail_point::fail_point;
-use shells::quote_sh;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -106,16 +105,8 @@ impl TarTransfer {
         words: &[String],
         cancellation: &Cancellation,
     ) -> Result<Channel, BuildError> {
-        let invalid = |error: shells::ScriptError| BuildError::config(error.to_string());
-        let mut line = format!(
-            "exec env RUNWRIGHT_PROCESS_MARKER={} sh -c {} sh",
-            self.host.id(),
-            quote_sh(&(self.host.register()? + command)).map_err(invalid)?
-        );
-        for word in words {
-            line.push(' ');
-            line.push_str(&quote_sh(word).map_err(invalid)?);
-        }
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let line = self.host.command(command, &words)?;
         let started = fail_point!(
             "executor_ssh::files::tar",
             self.link.exec(&line, cancellation).await

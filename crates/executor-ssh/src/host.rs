@@ -143,6 +143,23 @@ impl Host {
         ))
     }
 
+    /// Returns the command that runs a script of the job with these arguments.
+    ///
+    /// # Errors
+    ///
+    /// When one of them cannot be written in a command.
+    pub(crate) fn command(&self, script: &str, arguments: &[&str]) -> Result<String, SshError> {
+        let script = self.register()? + script;
+        let id = self.id();
+        let mut line = format!("exec env RUNWRIGHT_PROCESS_MARKER={id} sh -c");
+        for word in [&*script, "sh"].iter().chain(arguments) {
+            let word = quote_sh(word).map_err(|error| SshError::config(error.to_string()))?;
+            line.push(' ');
+            line.push_str(&word);
+        }
+        Ok(line)
+    }
+
     /// Looks at the host and creates the job's directory there.
     pub(crate) async fn prepare(
         link: &Link,

@@ -134,6 +134,14 @@ async fn job_in_a_process_of_its_own() {
             && let Some(transfer) = job.executor.abilities().file_transfer
         {
             let directory = &job.environment.workspace.dirs().builds_dir;
+            let mut archive = tar::Builder::new(Vec::new());
+            let content = vec![1; 128 << 10];
+            let mut header = tar::Header::new_gnu();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            archive.append_data(&mut header, "sent", &*content).unwrap();
+            let archive = Box::new(std::io::Cursor::new(archive.into_inner().unwrap()));
+            let _ = transfer.put(directory, archive, &Cancellation::new()).await;
             let paths = ["file".to_owned()];
             let _ = transfer.get(directory, &paths, &Cancellation::new()).await;
         }
