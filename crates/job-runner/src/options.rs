@@ -5,6 +5,7 @@ use crate::sources::Sources;
 use crate::terminals::Terminals;
 use crate::tracked::WatchChanges;
 use crate::visitor::Visitor;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,6 +105,11 @@ pub struct HelperOptions {
     /// A program of this host that acts as the helper command when it is started as `gitlab-runner`, for environments
     /// on this host; `None`, the default, relies on the command that the environment has.
     pub program: Option<PathBuf>,
+    /// The address of this host on which the endpoint listens, and at which helper commands reach it. Default: 127.0.0.1.
+    ///
+    /// Environments elsewhere need one that they can reach, such as that of a bridge. Requests are not encrypted; each job has
+    /// a token of its own.
+    pub address: IpAddr,
     /// The largest file that the endpoint accepts, in bytes. Default: 8 GiB.
     pub largest_upload: u64,
 }
@@ -123,6 +129,7 @@ impl Default for HelperOptions {
         Self {
             server: HelperServer::default(),
             program: None,
+            address: Ipv4Addr::LOCALHOST.into(),
             largest_upload: 8 << 30,
         }
     }

@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use console::strip_controls;
 use executor_custom::{CustomConfig, CustomOptions};
 use serde_json::{Map, Value};
+use std::net::IpAddr;
 use workstation::Settings;
 
 /// Returns the driver that the settings name.
@@ -23,6 +24,7 @@ pub(super) fn options(settings: &Settings) -> Result<CustomOptions, Failure> {
         _ => None,
     };
     let (builds_dir, cache_dir) = (directory("builds_dir"), directory("cache_dir"));
+    keys.remove("endpoint_address");
     let config: CustomConfig = serde_json::from_value(Value::Object(keys)).map_err(|error| {
         let error = strip_controls(&error.to_string());
         Failure::usage(anyhow!("invalid settings of [custom]: {error}"))
@@ -39,6 +41,28 @@ pub(super) fn options(settings: &Settings) -> Result<CustomOptions, Failure> {
     options.builds_dir = builds_dir;
     options.cache_dir = cache_dir;
     Ok(options)
+}
+
+/// Returns the address of this machine at which environments of the driver reach it.
+///
+/// # Errors
+///
+/// When the setting is no address.
+pub(super) fn endpoint_address(settings: &Settings) -> Result<Option<IpAddr>, Failure> {
+    let mut said = settings.section("custom").into_iter();
+    let Some((_, value)) = said.find(|(key, _)| *key == "endpoint-address") else {
+        return Ok(None);
+    };
+    let value = serde_json::to_value(value).map_err(Failure::usage)?;
+    let text = value.as_str().unwrap_or_default();
+    let address = text.parse::<IpAddr>().map_err(|_| {
+        let text = strip_controls(text);
+        Failure::usage(anyhow!(
+            "invalid settings of [custom]: endpoint-address {text:?} is not an IP address"
+        ))
+        .with_help("name an address of this machine, such as that of a bridge: \"192.168.122.1\"")
+    })?;
+    Ok(Some(address))
 }
 
 #[cfg(test)]
@@ -66,5 +90,21 @@ mod tests {
         assert_eq!(options.builds_dir.as_deref(), Some("/builds"));
         let refused = read("[custom]\nprepare-exec = \"/d\"\n").expect_err("refused");
         assert!(refused.contains("has no driver"), "{refused}");
+    }
+
+    #[test]
+    fn endpoint_has_an_address_of_this_machine() {
+        let address = |said: &str| {
+            let text = format!("[custom]\nrun-exec = \"/d\"\n{said}");
+            let settings = Settings::parse(Path::new("config.toml"), &text, None);
+            let settings = settings.expect("settings");
+            options(&settings).expect("a driver");
+            endpoint_address(&settings).map_err(|failure| failure.message())
+        };
+        assert_eq!(address(""), Ok(None));
+        let bridge = address("endpoint-address = \"192.168.122.1\"\n");
+        assert_eq!(bridge, Ok(Some([192, 168, 122, 1].into())));
+        let refused = address("endpoint-address = \"bridge\"\n").expect_err("refused");
+        assert!(refused.contains("is not an IP address"), "{refused}");
     }
 }

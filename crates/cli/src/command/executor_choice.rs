@@ -26,6 +26,7 @@ use executor_shell::ShellConfig;
 use executor_ssh::{SshConfig, SshOptions};
 use includes::FetchPolicy;
 use pipeline::{Plan, PlannedJob};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -198,6 +199,14 @@ impl ExecutorChoice<'_> {
             Some(_) => Err(refused(anyhow!("no job was started"))),
             None => Err(Failure::interrupted()),
         }
+    }
+
+    /// Returns the address of this machine for helper commands, where the settings name one.
+    pub(super) fn helper_address(self) -> Result<Option<IpAddr>, Failure> {
+        if self.executor != executor_custom::NAME {
+            return Ok(None);
+        }
+        custom_config::endpoint_address(&self.settings()?)
     }
 
     /// Returns the options that change what a job does, to compare with earlier runs.

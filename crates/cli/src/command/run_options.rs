@@ -57,6 +57,7 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
         reuse: reuse_options(args, project)?,
         ignore_other_projects: args.ignore_other_projects,
         helper_program: std::env::current_exe().ok(),
+        helper_address: executor_choice(args, project.root()).helper_address()?,
         notices: Notices::new(|line| error_line(&strip_controls(line))),
         ..RunOptions::default()
     })

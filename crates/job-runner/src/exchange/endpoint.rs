@@ -1,4 +1,4 @@
-//! A server on the loopback interface, from which helper commands of one job fetch files and to which they send some.
+//! A server on an address of this host, from which helper commands of one job fetch files and to which they send some.
 
 use super::receive::{Receiver, Refusal};
 use super::{Slots, Upload};
@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,9 +52,14 @@ pub(super) struct Shared {
 }
 
 impl Endpoint {
-    /// Starts to listen on a free port.
-    pub(super) async fn start(token: String, spool: PathBuf, largest: u64) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    /// Starts to listen on a free port of `address`.
+    pub(super) async fn start(
+        address: IpAddr,
+        token: String,
+        spool: PathBuf,
+        largest: u64,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind((address, 0)).await?;
         let shared = Arc::new(Shared {
             token,
             spool,

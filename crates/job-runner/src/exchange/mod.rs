@@ -82,7 +82,8 @@ impl Exchange {
             HelperServer::GitLab => None,
             HelperServer::Endpoint => {
                 let spool = directory.path().to_owned();
-                let started = Endpoint::start(token(), spool, options.largest_upload).await;
+                let started =
+                    Endpoint::start(options.address, token(), spool, options.largest_upload).await;
                 Some(started.map_err(failed("listen for helper commands"))?)
             }
         };

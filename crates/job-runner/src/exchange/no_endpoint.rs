@@ -2,6 +2,7 @@
 
 use super::Slots;
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// No value of it exists.
@@ -13,7 +14,12 @@ pub(super) enum Endpoint {}
     reason = "the functions of the endpoint of the feature wait"
 )]
 impl Endpoint {
-    pub(super) async fn start(_token: String, _spool: PathBuf, _largest: u64) -> io::Result<Self> {
+    pub(super) async fn start(
+        _address: IpAddr,
+        _token: String,
+        _spool: PathBuf,
+        _largest: u64,
+    ) -> io::Result<Self> {
         Err(io::Error::other(
             "this program was built without the feature `helper` of runwright-job-runner",
         ))

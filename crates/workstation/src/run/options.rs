@@ -9,6 +9,7 @@ use executor_core::ActiveJobs;
 use job_runner::{Terminals, Visitor, WatchChanges};
 use pipeline::Selection;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub struct RunOptions {
     /// A program that acts as the helper command when it is started as `gitlab-runner`, for executors whose files this
     /// program cannot reach. Default: none.
     pub helper_program: Option<PathBuf>,
+    /// The address of this host at which the helper command reaches it. Default: 127.0.0.1.
+    pub helper_address: Option<IpAddr>,
     /// Whether to warn about tracked files that a job changes without declaring them.
     pub watch_changes: Option<WatchChanges>,
 }

@@ -4,6 +4,7 @@ use super::reserved_run::RunShared;
 use crate::history::logs_of_attempt;
 use crate::history::state::ProjectState;
 use crate::reuse::ReuseRunner;
+use crate::run::RunOptions;
 use crate::run::children::PipelineTreeArtifacts;
 use crate::run::environments::EnvironmentRunner;
 use executor_core::JobRunner;
@@ -53,10 +54,7 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
             sources: parts.sources.clone(),
             artifacts: Some(Arc::clone(&artifacts)),
             caches: parts.caches.clone(),
-            helper: HelperOptions {
-                program: options.helper_program.clone(),
-                ..HelperOptions::default()
-            },
+            helper: helper(options),
             spool_dir: Some(logs.clone()),
             // Nothing here folds sections, so their markers would only be noise in the log.
             sections: false,
@@ -90,4 +88,13 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
         inner: runner,
         environments: parts.state.environments(),
     })
+}
+
+fn helper(options: &RunOptions) -> HelperOptions {
+    let defaults = HelperOptions::default();
+    HelperOptions {
+        program: options.helper_program.clone(),
+        address: options.helper_address.unwrap_or(defaults.address),
+        ..defaults
+    }
 }

@@ -514,6 +514,13 @@ const CUSTOM: SettingSection = SettingSection {
             Text,
             "the directory for caches in the environment, unless `config-exec` prints one",
         ),
+        Key::new(
+            "endpoint-address",
+            Text,
+            "the address of this machine at which environments reach it for the files of a job",
+        )
+        .default("\"127.0.0.1\"")
+        .example("\"192.168.122.1\""),
     ],
 };
 

@@ -133,6 +133,17 @@ async fn enter(
     progress: &Arc<ShellProgress>,
     cancellation: &Cancellation,
 ) -> Result<(PipelineReport, String), Failure> {
+    let place = ExecutorChoice {
+        executor: &args.executor,
+        docker: &args.docker,
+        login: args.login,
+        fetching: args.project.remote.options().fetching,
+        root: pipeline.project().root(),
+    };
+    let options = RunOptions {
+        helper_address: place.helper_address()?,
+        ..options
+    };
     let state = StateDir::of_user().map_err(LocalError::from)?;
     let run = LocalRun::builder(pipeline).state(state).options(options);
     let mut run = run.reserve().await?;
@@ -147,13 +158,6 @@ async fn enter(
     for note in run.notes() {
         error_line(&strip_controls(note));
     }
-    let place = ExecutorChoice {
-        executor: &args.executor,
-        docker: &args.docker,
-        login: args.login,
-        fetching: args.project.remote.options().fetching,
-        root: pipeline.project().root(),
-    };
     let (executor, held) = match place.executor(&mut run, pipeline).await {
         Ok(chosen) => chosen,
         Err(failure) => {
