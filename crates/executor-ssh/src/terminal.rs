@@ -82,7 +82,7 @@ impl SshTerminal {
             write(&format!("{directory}/{file}"), &text)?;
         }
         for file in &variables.files {
-            if !file.key.contains(['/', '\0']) && !file.key.starts_with('.') {
+            if file.is_file_name() {
                 let text = String::from_utf8_lossy(&file.content);
                 write(&format!("{}/{}", self.dirs.temp_dir, file.key), &text)?;
             }

@@ -149,6 +149,10 @@ async fn file_variables_have_their_exact_content() {
             .await
             .unwrap();
         assert_eq!(job.output(), content, "{engine:?}");
+        let elsewhere = CommandBuilder::new("true").file("../elsewhere", "").build();
+        let refused = job.executor.run(elsewhere, &Cancellation::new()).await;
+        let error = refused.err().unwrap().chain();
+        assert!(error.contains("without slash"), "{engine:?}: {error}");
         job.executor.cleanup().await.unwrap();
     }
 }
