@@ -1,6 +1,7 @@
 //! The error of this crate, and its translation.
 
 use crate::frame::{NotAFrame, TooLarge};
+use crate::held::HeldKind;
 use crate::message::{PROTOCOL, Refusal, RefusalKind};
 use executor_core::{AcquireError, BuildError, HumanDuration, ProviderError, Retryability};
 use process::ProcessError;
@@ -64,7 +65,7 @@ pub(crate) enum DriverError {
     Unkillable(Duration),
     /// What the job had was in a driver process that has ended.
     #[error("the driver process that served the job has ended, so its {0} is gone")]
-    Gone(&'static str),
+    Gone(HeldKind),
 }
 
 /// Why a connection has ended.

@@ -4,7 +4,7 @@ use crate::call::{Answer, Limits};
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::error::DriverError;
-use crate::held::Held;
+use crate::held::{Held, HeldKind};
 use crate::message::{
     Capability, Cleanup, Description, Dirs, Empty, File, Job, Prepare, Prepared, Run, Shell,
 };
@@ -65,7 +65,9 @@ impl DriverExecutor {
         cancellation: &Cancellation,
     ) -> Result<Prepared, BuildError> {
         let driver = Arc::clone(&self.driver);
-        let environment = Held::environment(driver, Arc::clone(&connection), description);
+        let name = driver.new_environment();
+        let kind = HeldKind::Environment;
+        let environment = Held::new(kind, name, driver, Arc::clone(&connection), description);
         let environment = Arc::new(environment);
         let files = description.has(Capability::Files).then(|| {
             let files = DriverFiles(Arc::clone(&environment));

@@ -5,7 +5,24 @@ use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::message::{Capability, Description};
 use parking_lot::Mutex;
+use std::fmt;
 use std::sync::Arc;
+
+/// The kinds of what a driver holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeldKind {
+    Environment,
+    Lease,
+}
+
+impl fmt::Display for HeldKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Environment => "environment",
+            Self::Lease => "lease",
+        })
+    }
+}
 
 /// An environment that may exist, or reserved capacity.
 #[derive(Debug)]
@@ -14,26 +31,14 @@ pub(crate) struct Held {
     pub(crate) driver: Arc<Driver>,
     /// Whether it survives the driver process.
     pub(crate) can_reconnect: bool,
-    what: &'static str,
+    kind: HeldKind,
     connection: Mutex<Arc<Connection>>,
 }
 
 impl Held {
-    /// Returns a new name for an environment of this driver process.
-    pub(crate) fn environment(
-        driver: Arc<Driver>,
-        connection: Arc<Connection>,
-        description: &Description,
-    ) -> Self {
-        let name = driver.new_environment();
-        Self {
-            what: "environment",
-            ..Self::lease(name, driver, connection, description)
-        }
-    }
-
-    /// Returns capacity that this driver process has reserved.
-    pub(crate) fn lease(
+    /// Returns what this driver process holds under a name.
+    pub(crate) fn new(
+        kind: HeldKind,
         name: String,
         driver: Arc<Driver>,
         connection: Arc<Connection>,
@@ -43,7 +48,7 @@ impl Held {
             name,
             driver,
             can_reconnect: description.has(Capability::Reconnect),
-            what: "lease",
+            kind,
             connection: Mutex::new(connection),
         }
     }
@@ -55,7 +60,7 @@ impl Held {
             return Ok(connection);
         }
         if !self.can_reconnect {
-            return Err(DriverError::Gone(self.what));
+            return Err(DriverError::Gone(self.kind));
         }
         let (connection, _) = self.driver.connect().await?;
         *self.connection.lock() = Arc::clone(&connection);

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::executor::DriverExecutor;
-use crate::held::Held;
+use crate::held::{Held, HeldKind};
 use crate::message::{Acquire, Capability, Description, Empty, Lease, Status};
 use executor_core::{
     AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
@@ -141,7 +141,13 @@ impl ExecutorProvider for DriverProvider {
             return Ok(ExecutorData::new());
         }
         let Lease { lease } = self.reserve(&connection, config, cancellation).await?;
-        let lease = Held::lease(lease, Arc::clone(&self.driver), connection, &description);
+        let lease = Held::new(
+            HeldKind::Lease,
+            lease,
+            Arc::clone(&self.driver),
+            connection,
+            &description,
+        );
         Ok(ExecutorData::new().with(Arc::new(lease)))
     }
 
