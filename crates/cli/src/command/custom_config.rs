@@ -5,7 +5,7 @@ use anyhow::anyhow;
 use console::strip_controls;
 use executor_custom::{CustomConfig, CustomOptions};
 use serde_json::{Map, Value};
-use std::net::IpAddr;
+use std::net::{IpAddr, TcpListener};
 use workstation::Settings;
 
 /// Returns the driver that the settings name.
@@ -47,7 +47,7 @@ pub(super) fn options(settings: &Settings) -> Result<CustomOptions, Failure> {
 ///
 /// # Errors
 ///
-/// When the setting is no address.
+/// When the setting is not an address on which this machine can listen.
 pub(super) fn endpoint_address(settings: &Settings) -> Result<Option<IpAddr>, Failure> {
     let mut said = settings.section("custom").into_iter();
     let Some((_, value)) = said.find(|(key, _)| *key == "endpoint-address") else {
@@ -55,13 +55,22 @@ pub(super) fn endpoint_address(settings: &Settings) -> Result<Option<IpAddr>, Fa
     };
     let value = serde_json::to_value(value).map_err(Failure::usage)?;
     let text = value.as_str().unwrap_or_default();
-    let address = text.parse::<IpAddr>().map_err(|_| {
+    let invalid = |why: &str| {
         let text = strip_controls(text);
         Failure::usage(anyhow!(
-            "invalid settings of [custom]: endpoint-address {text:?} is not an IP address"
+            "invalid settings of [custom]: endpoint-address {text:?} {why}"
         ))
         .with_help("name an address of this machine, such as that of a bridge: \"192.168.122.1\"")
-    })?;
+    };
+    let address = text.parse::<IpAddr>();
+    let address = address.map_err(|_| invalid("is not an IP address"))?;
+    if address.is_unspecified() || address.is_multicast() {
+        return Err(invalid("is not an address that an environment can reach"));
+    }
+    // The first job would find it out, after its environment is prepared.
+    if let Err(error) = TcpListener::bind((address, 0)) {
+        return Err(invalid(&format!("cannot be listened on: {error}")));
+    }
     Ok(Some(address))
 }
 
@@ -102,9 +111,22 @@ mod tests {
             endpoint_address(&settings).map_err(|failure| failure.message())
         };
         assert_eq!(address(""), Ok(None));
-        let bridge = address("endpoint-address = \"192.168.122.1\"\n");
-        assert_eq!(bridge, Ok(Some([192, 168, 122, 1].into())));
-        let refused = address("endpoint-address = \"bridge\"\n").expect_err("refused");
-        assert!(refused.contains("is not an IP address"), "{refused}");
+        let other = address("endpoint-address = \"127.0.0.2\"\n");
+        assert_eq!(other, Ok(Some([127, 0, 0, 2].into())));
+        for (said, why) in [
+            ("bridge", "is not an IP address"),
+            ("0.0.0.0", "is not an address that an environment can reach"),
+            ("::", "is not an address that an environment can reach"),
+            (
+                "224.0.0.1",
+                "is not an address that an environment can reach",
+            ),
+            // Reserved for documentation.
+            ("192.0.2.1", "cannot be listened on"),
+        ] {
+            let refused = address(&format!("endpoint-address = \"{said}\"\n"));
+            let refused = refused.expect_err("refused");
+            assert!(refused.contains(why), "{refused}");
+        }
     }
 }

@@ -16,6 +16,7 @@ use executor_testkit::{
     runner_config,
 };
 use serde::Serialize;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -227,6 +228,7 @@ fn programs(command: &[String]) -> Result<CustomConfig, Failure> {
 fn programs_in(directory: &Path) -> Result<CustomConfig, Failure> {
     let shown = strip_controls(&directory.display().to_string());
     let mut programs = CustomConfig::default();
+    let mut not_executable = Vec::new();
     let listed = std::fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let listed = listed.with_context(|| format!("list {shown}"));
     for entry in listed.map_err(Failure::environment)? {
@@ -238,6 +240,14 @@ fn programs_in(directory: &Path) -> Result<CustomConfig, Failure> {
             Some("cleanup") => &mut programs.cleanup_exec,
             _ => continue,
         };
+        match path.metadata() {
+            Ok(it) if it.is_file() && it.permissions().mode() & 0o111 != 0 => {}
+            Ok(it) if it.is_file() => {
+                not_executable.push(strip_controls(&path.display().to_string()));
+                continue;
+            }
+            _ => continue,
+        }
         if !program.is_empty() {
             let error = anyhow!("two programs in {shown} are named for the same phase");
             return Err(Failure::usage(error).with_help("name the driver in your settings instead"));
@@ -246,9 +256,12 @@ fn programs_in(directory: &Path) -> Result<CustomConfig, Failure> {
     }
     if programs.run_exec.is_empty() {
         let error = anyhow!("no program in {shown} is named `run`, or `run` with an extension");
-        return Err(Failure::usage(error).with_help(
-            "a driver in a directory has the programs `config`, `prepare`, `run` and `cleanup`; only `run` is required",
-        ));
+        let help = match not_executable.as_slice() {
+            [] => "a driver in a directory has the programs `config`, `prepare`, `run` and `cleanup`; only `run` is required"
+                .to_owned(),
+            files => format!("not executable, so not programs: {}", files.join(", ")),
+        };
+        return Err(Failure::usage(error).with_help(help));
     }
     Ok(programs)
 }
