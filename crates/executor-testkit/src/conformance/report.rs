@@ -185,7 +185,7 @@ mod tests {
         let mut report = report(&[("success", Verdict::Passed)]);
         report.left_out.push("signals");
         assert!(!report.is_passed() && !report.is_whole());
-        assert!(report.to_string().ends_with("1 checks were left out\n"));
+        assert!(report.to_string().ends_with("1 check was left out\n"));
         report.assert_part_passed();
         report.assert_passed();
     }
