@@ -31,10 +31,13 @@ Examples:
   runwright driver check ./driver                     a program
   runwright driver check python3 driver.py --board 7  a program with arguments
   runwright driver check --only exit_codes ./driver   one check
-  runwright driver check /opt/boards                  a directory with config, prepare, run and cleanup, or run.sh ..
-  runwright driver check --protocol custom ./run.sh   the program that runs a stage, alone
-  runwright driver check --protocol custom boards {}  one program; {} becomes config, prepare, run or cleanup
-  runwright driver check --protocol custom            the driver of your settings
+  runwright driver check /opt/boards                  a directory of programs
+  runwright driver check --protocol custom ./run.sh   its program `run`, alone
+  runwright driver check --protocol custom boards {}  one program for all phases
+  runwright driver check --protocol custom            the configured driver
+
+The programs in a directory are named for the phases, config, prepare, run and cleanup, with any extension. In a \
+command, {} becomes the phase.
 
 Each check is a rule of the contract between the runner and a driver. A failed one is shown with the rule and \
 with what the driver did instead. The jobs of the suite run in environments of the driver.
