@@ -15,14 +15,15 @@ use steps::agent::Agent;
 use tokio::time::timeout;
 
 /// How long the upload may take.
-const UPLOAD: Duration = Duration::from_mins(5);
+pub(crate) const UPLOAD: Duration = Duration::from_mins(5);
 
 /// The size of the pieces of an upload.
 const PIECE: usize = 64 * 1024;
 
 /// Receives the agent as the file `$1`. The end of a connection must not leave a part of it under that name.
 ///
-/// Agents of other versions are removed when no job has started one for a month. Each job has a link to its own.
+/// Agents of other versions are removed when no job has started one for a month. A running job keeps a hard link to the agent
+/// that it started.
 const RECEIVE: &str = "umask 077; new=$1.$2; \
     cat >\"$new\" && [ \"$(wc -c <\"$new\")\" -eq \"$3\" ] && chmod 700 \"$new\" && \"$new\" --version >/dev/null && \
     mv -f \"$new\" \"$1\" && { \

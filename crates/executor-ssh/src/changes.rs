@@ -3,55 +3,55 @@
 //! The host keeps the archive of a transfer with an index, a digest for each entry. A later transfer reads the index, sends the
 //! names that are gone or changed and an archive of what is new, and the host unpacks both. See `docs/design/ssh.md`.
 
+use crate::agent::UPLOAD;
 use crate::error::SshError;
-use crate::host::Host;
-use crate::link::Link;
+use crate::host::{ANSWER, Host};
+use crate::link::{Link, collect};
+use crate::spooled::{
+    DIRECTORY, END, Entry, LARGEST, LONGEST_INDEX, Spooled, digest, index, parse_index,
+};
 use executor_core::ability::{ByteStream, FileTransfer};
-use executor_core::{BuildError, Cancellation};
+use executor_core::{BuildError, Cancellation, Retryability};
 use fail_point::fail_point;
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tar::{Archive, EntryType};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use std::time::Duration;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
+use tokio::time::timeout;
 
-/// Smaller archives are sent whole, since the index costs a round trip.
-const SMALLEST: u64 = 64 << 10;
-/// Larger archives are not kept on the host.
-const LARGEST: u64 = 1 << 30;
-/// The largest size of an index, and of the names that are gone.
-const LONGEST_LIST: u64 = 16 << 20;
-/// The unit of archives.
-const BLOCK: u64 = 512;
-/// Marks directories in an index.
-const DIRECTORY: &str = "/";
+/// Runs the script `$5` with all arguments and a mark in its environment, by which [`END_TRANSFER`] finds its processes.
+const MARK_TRANSFER: &str =
+    r#"RUNWRIGHT_TRANSFER=${4##*/}; export RUNWRIGHT_TRANSFER; exec sh -c "$5" sh "$@""#;
 
-/// The part of the host. Arguments: the directory to unpack in, that of the kept archives, what names those of this transfer,
-/// and a unique name. At most 2 GiB of archives are kept.
-const HOST: &str = r#"umask 077
-mkdir -p -- "$1" "$2" && cd -- "$2" || exit 1
+/// Prints the index of the kept archive, then unpacks the files that are sent. Arguments: the directory to unpack in, the
+/// directory of the kept archives, the prefix of their names, and a path in the job's directory for files of this transfer.
+///
+/// An archive that is sent whole is also written to `$4.tar`. With a pattern of a directory, `--no-recursion` keeps the files in it.
+const RECEIVE_CHANGES: &str = r#"mkdir -p -- "$1" || exit 1
+umask 077
+mkdir -p -- "$2" && cd -- "$2" || exit 1
 tar --version 2>/dev/null | grep -q GNU || exit 1
 last=$(ls -t -- "$3".*.index 2>/dev/null | head -n 1)
 last=${last%.index}
 [ "$last" ] && [ -r "$last.tar" ] || last=
+size=
 if [ "$last" ]; then
   exec 3<"$last.tar"
   touch -c -- "$last.tar" "$last.index"
   cat -- "$last.index"
+  size=$(wc -c <"$last.tar")
 fi
-echo '= end'
+printf '\n= end %s\n' "$size"
 read -r how
 case $how in
 whole)
-  { tee -- "$4.part" || rm -f -- "$4.part"; } | tar -xpf - -C "$1" || { rm -f -- "$4.part"; exit 1; }
+  { tee -- "$4.tar" || rm -f -- "$4.tar"; } | tar -xpf - -C "$1" || { rm -f -- "$4.tar"; exit 1; }
   ;;
 changes)
-  while IFS= read -r name && [ "$name" ]; do printf '%s\n' "$name"; done >"$4.gone"
-  tar -xpf - -C "$1" --anchored --no-wildcards -X "$4.gone" <&3
+  while IFS= read -r name || exit 1; [ "$name" ]; do printf '%s\n' "$name"; done >"$4.gone"
+  tar -xpf - -C "$1" --anchored --no-wildcards --no-recursion -X "$4.gone" <&3
   code=$?
   rm -f -- "$4.gone"
   [ $code = 0 ] || { rm -f -- "$last.tar" "$last.index"; exit 1; }
@@ -62,18 +62,36 @@ esac
 echo '= done'
 "#;
 
-/// Keeps an archive that was sent whole with its index, which is the input. Arguments as those of [`HOST`].
-const KEEP: &str = r#"umask 077
-cd -- "$2" && [ -f "$4.part" ] || exit 0
-cat >"$3.$4.new" && mv -f -- "$4.part" "$3.$4.tar" && mv -f -- "$3.$4.new" "$3.$4.index" || exit 1
+/// Stores the archive that was sent whole, with its index, which is the input. At most 2 GiB of archives are kept.
+///
+/// Arguments as those of [`RECEIVE_CHANGES`], and the size of the index: the end of the input may be that of the connection.
+const STORE_ARCHIVE: &str = r#"umask 077
+cd -- "$2" && [ -f "$4.tar" ] || exit 0
+cat >"$4.index" && [ "$(wc -c <"$4.index")" -eq "$5" ] || exit 1
+stored=$3.${4##*/}
+mv -f -- "$4.tar" "$stored.tar" && mv -f -- "$4.index" "$stored.index" || exit 1
 for old in "$3".*.index; do
-  [ "$old" = "$3.$4.index" ] || rm -f -- "$old" "${old%.index}.tar"
+  [ "$old" = "$stored.index" ] || rm -f -- "$old" "${old%.index}.tar"
 done
 total=0
 ls -t -- *.tar | while IFS= read -r kept; do
   total=$((total + $(wc -c <"$kept")))
   [ $total -le 2147483648 ] || rm -f -- "$kept" "${kept%.tar}.index"
 done
+"#;
+
+/// Ends the processes of the transfer `$transfer`: they run on when their connection breaks.
+const END_TRANSFER: &str = r#"for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  found=
+  for file in $(grep -lsF "RUNWRIGHT_TRANSFER=$transfer" /proc/[0-9]*/environ); do
+    process=${file#/proc/}
+    kill -KILL "${process%/environ}" 2>/dev/null && found=1
+  done
+  [ "$found" ] || exit 0
+  sleep 0.05 2>/dev/null || sleep 1
+done
+echo 'its processes do not end' >&2
+exit 1
 "#;
 
 /// A file transfer that sends changes where it can, and all files by another transfer where it cannot.
@@ -102,14 +120,22 @@ impl FileTransfer for Changes {
     ) -> Result<(), BuildError> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let failed = |error| BuildError::system("ssh", "read the files to send", error);
-        let spooled = tokio::select! {
-            spooled = Spooled::read(archive) => spooled.map_err(failed)?,
+        let Ok(file) = tempfile::tempfile() else {
+            return self.inner.put(directory, archive, cancellation).await;
+        };
+        let mut spooled = tokio::select! {
+            spooled = Spooled::read(file, archive, LARGEST) => spooled.map_err(failed)?,
             cause = cancellation.canceled() => return Err(cause.into()),
         };
-        if let Some(entries) = &spooled.entries {
-            let sending = self.send(number, directory, &spooled.file, entries, cancellation);
+        if !spooled.entries.is_empty() {
+            // Sources are the same in all jobs; caches and artifacts are not.
+            let job = if number == 0 { "" } else { &self.name };
+            let key = digest(format!("{}\n{job}\n{number}", self.project).as_bytes());
+            let transfer = format!("{}-{number}", self.host.id());
+            let path = format!("{}/{transfer}", self.host.job_dir);
+            let words = [directory, &self.kept, &key, &path];
             let sent = tokio::select! {
-                sent = sending => sent,
+                sent = self.send(words, &mut spooled, cancellation) => sent,
                 cause = cancellation.canceled() => return Err(cause.into()),
             };
             match sent {
@@ -120,10 +146,9 @@ impl FileTransfer for Changes {
                     tracing::debug!(error, "All files are sent, not only those that changed.");
                 }
             }
+            self.end(&transfer, cancellation).await?;
         }
-        let mut file = spooled.file;
-        file.rewind().map_err(failed)?;
-        let whole = Box::new(tokio::fs::File::from_std(file));
+        let whole = spooled.into_stream().await.map_err(failed)?;
         self.inner.put(directory, whole, cancellation).await
     }
 
@@ -138,167 +163,148 @@ impl FileTransfer for Changes {
 }
 
 impl Changes {
-    /// Sends an archive, or what of it the host lacks.
+    /// Sends the entries of an archive that the host lacks, or all of them.
     async fn send(
         &self,
-        number: u32,
-        directory: &str,
-        archive: &File,
-        entries: &[Entry],
+        words: [&str; 4],
+        spooled: &mut Spooled,
         cancellation: &Cancellation,
     ) -> Result<(), SshError> {
-        // Sources are the same in all jobs; caches and artifacts are not.
-        let of = if number == 0 { "" } else { &self.name };
-        let key = digest(format!("{}\n{of}\n{number}", self.project).as_bytes());
-        let new = format!("{}-{number}", self.host.id());
-        let words = [directory, &self.kept, &key, &new];
-        let broken = |source: io::Error| SshError::Broken {
-            host: self.link.target.address(),
-            source: Some(source.into()),
-        };
-        let send = self.host.command(HOST, &words)?;
+        let broken = |source| self.broken(source);
+        let [directory, kept, key, path] = words;
+        let words = [directory, kept, key, path, RECEIVE_CHANGES];
+        let send = self.host.command(MARK_TRANSFER, &words)?;
         let channel = fail_point!(
             "executor_ssh::changes::send",
             self.link.exec(&send, cancellation).await
         )?;
         let (output, mut input) = tokio::io::split(channel);
-        let mut output = tokio::io::BufReader::new(output.take(LONGEST_LIST));
-        let mut known = HashMap::new();
-        let mut line = String::new();
-        while output.read_line(&mut line).await.map_err(broken)? > 0 && line != "= end\n" {
-            if let Some((digest, name)) = line.trim_end_matches('\n').split_once(' ') {
-                known.insert(name.to_owned(), digest.to_owned());
-            }
-            line.clear();
-        }
+        let mut output = tokio::io::BufReader::new(output);
+        let known = self.read_index(&mut output).await?;
+        let Spooled { file, entries, .. } = spooled;
         let plan = Plan::new(entries, &known);
         let first = match &plan {
             Plan::Whole => "whole\n".to_owned(),
             Plan::Changes { gone, .. } => format!("changes\n{gone}\n"),
         };
         input.write_all(first.as_bytes()).await.map_err(broken)?;
-        let archive = archive.try_clone().map_err(broken)?;
-        let mut archive = tokio::fs::File::from_std(archive);
         for range in plan.ranges(entries) {
             let start = SeekFrom::Start(range.start);
-            tokio::io::AsyncSeekExt::seek(&mut archive, start)
-                .await
-                .map_err(broken)?;
-            let mut part = (&mut archive).take(range.end - range.start);
+            file.seek(start).await.map_err(broken)?;
+            let mut part = (&mut *file).take(range.end - range.start);
             tokio::io::copy(&mut part, &mut input)
                 .await
                 .map_err(broken)?;
         }
-        // The end of an archive.
-        let end = [0; 1024];
-        input.write_all(&end).await.map_err(broken)?;
+        input.write_all(&[0; END]).await.map_err(broken)?;
         input.shutdown().await.map_err(broken)?;
-        line.clear();
-        output.read_line(&mut line).await.map_err(broken)?;
+        let mut line = String::new();
+        let mut last = output.take(64);
+        last.read_line(&mut line).await.map_err(broken)?;
         if line != "= done\n" {
             return Err(broken(io::ErrorKind::UnexpectedEof.into()));
         }
-        if matches!(plan, Plan::Whole) {
-            // If this fails, the next transfer sends all files again.
-            let keep = self.host.command(KEEP, &words)?;
-            let mut channel = fail_point!(
-                "executor_ssh::changes::keep",
-                self.link.exec(&keep, cancellation).await
-            )?;
-            let _ = channel.write_all(index(entries).as_bytes()).await;
-            let _ = channel.shutdown().await;
-            let _ = channel.read_to_end(&mut Vec::new()).await;
+        if !matches!(plan, Plan::Whole) {
+            return Ok(());
+        }
+        let index = index(entries);
+        let words = [directory, kept, key, path, &index.len().to_string()];
+        match self.store(words, &index, cancellation).await {
+            Err(error @ SshError::Canceled(_)) => return Err(error),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::debug!(error, "The host does not keep the files for the next job.");
+            }
+            Ok(()) => {}
         }
         Ok(())
     }
-}
 
-/// An archive in a file without a name.
-#[derive(Debug)]
-struct Spooled {
-    file: File,
-    /// `None` when changes cannot be told from it.
-    entries: Option<Vec<Entry>>,
-}
-
-/// An entry of an archive.
-#[derive(Debug, PartialEq, Eq)]
-struct Entry {
-    name: String,
-    /// Of all its bytes in the archive, headers included; begins with [`DIRECTORY`] for a directory.
-    digest: String,
-    bytes: std::ops::Range<u64>,
-}
-
-impl Entry {
-    fn is_directory(&self) -> bool {
-        self.digest.starts_with(DIRECTORY)
-    }
-}
-
-impl Spooled {
-    async fn read(mut archive: ByteStream) -> io::Result<Self> {
-        let file = tempfile::tempfile()?;
-        let mut spool = tokio::fs::File::from_std(file.try_clone()?);
-        let size = tokio::io::copy(&mut archive, &mut spool).await?;
-        spool.flush().await?;
-        if !(SMALLEST..LARGEST).contains(&size) {
-            return Ok(Self {
-                file,
-                entries: None,
-            });
+    /// Reads the index of the kept archive: the digests by name. There are none if it is incomplete.
+    async fn read_index(
+        &self,
+        output: &mut (impl AsyncBufRead + Unpin),
+    ) -> Result<HashMap<String, String>, SshError> {
+        let mut output = output.take(2 * LONGEST_INDEX as u64);
+        let mut text = Vec::new();
+        loop {
+            let start = text.len();
+            let line = output.read_until(b'\n', &mut text);
+            let count = match timeout(ANSWER, line).await {
+                Ok(read) => read.map_err(|error| self.broken(error))?,
+                Err(_) => return Err(self.silent("printing its index of files", ANSWER)),
+            };
+            if let Some(size) = text[start..].strip_prefix(b"= end ") {
+                let size = String::from_utf8_lossy(size).trim().to_owned();
+                text.truncate(start);
+                let text = String::from_utf8(text).unwrap_or_default();
+                return Ok(parse_index(&text, &size).unwrap_or_default());
+            }
+            if count == 0 {
+                return Err(self.broken(io::ErrorKind::UnexpectedEof.into()));
+            }
         }
-        let reading = tokio::task::spawn_blocking(move || {
-            // An archive that cannot be read is refused by the other transfer.
-            let entries = entries(&file).ok().flatten();
-            Self { file, entries }
-        });
-        reading.await.map_err(io::Error::other)
     }
-}
 
-/// Returns the entries of an archive; `None` if it has others than files, directories and links with ordinary names.
-fn entries(mut file: &File) -> io::Result<Option<Vec<Entry>>> {
-    file.rewind()?;
-    let mut archive = Archive::new(BufReader::new(file));
-    let mut found = Vec::new();
-    let mut start = 0;
-    for entry in archive.entries_with_seek()? {
-        let entry = entry?;
-        let kind = entry.header().entry_type();
-        let is_known = matches!(
-            kind,
-            EntryType::Regular | EntryType::Directory | EntryType::Symlink
-        );
-        let name = String::from_utf8(entry.path_bytes().into_owned()).ok();
-        let name = name.filter(|name| !name.chars().any(|it| it.is_control() || it == '\\'));
-        let (Some(name), true) = (name, is_known) else {
-            return Ok(None);
+    /// Lets the host keep the archive that was sent.
+    async fn store(
+        &self,
+        words: [&str; 5],
+        index: &str,
+        cancellation: &Cancellation,
+    ) -> Result<(), SshError> {
+        let store = self.host.command(STORE_ARCHIVE, &words)?;
+        let storing = async {
+            let mut channel = fail_point!(
+                "executor_ssh::changes::store",
+                self.link.exec(&store, cancellation).await
+            )?;
+            // When the host reads no more, its exit code tells why.
+            let _ = channel.write_all(index.as_bytes()).await;
+            let _ = channel.shutdown().await;
+            let answer = collect(&mut channel.output).await;
+            answer.ok_or_else(|| self.broken(io::ErrorKind::ConnectionAborted.into()))
         };
-        let end = entry.raw_file_position() + entry.size().next_multiple_of(BLOCK);
-        found.push(Entry {
-            name: name.trim_end_matches('/').to_owned(),
-            digest: String::from(if kind == EntryType::Directory {
-                DIRECTORY
-            } else {
-                ""
-            }),
-            bytes: start..end,
-        });
-        start = end;
-    }
-    file.rewind()?;
-    let mut reader = BufReader::with_capacity(1 << 16, file);
-    for entry in &mut found {
-        let mut digest = Sha256::new();
-        let size = entry.bytes.end - entry.bytes.start;
-        let copied = io::copy(&mut (&mut reader).take(size), &mut digest)?;
-        if copied != size {
-            return Ok(None);
+        let answer = match timeout(UPLOAD, storing).await {
+            Ok(answer) => answer?,
+            Err(_) => return Err(self.silent("storing an index of files", UPLOAD)),
+        };
+        match answer.exit.code {
+            0 => Ok(()),
+            _ => Err(self
+                .link
+                .host_error("store files", &answer, Retryability::Temporary)),
         }
-        entry.digest.push_str(&hex(&digest.finalize()));
     }
-    Ok(Some(found))
+
+    /// Ends what is left of a transfer on the host, so that it changes no file later.
+    async fn end(&self, transfer: &str, cancellation: &Cancellation) -> Result<(), SshError> {
+        let script = format!("transfer={transfer}\n{END_TRANSFER}");
+        let answer = self.link.run(&script, ANSWER, cancellation).await?;
+        match answer.exit.code {
+            0 => Ok(()),
+            _ => Err(self.link.host_error(
+                "end an earlier transfer",
+                &answer,
+                Retryability::Temporary,
+            )),
+        }
+    }
+
+    fn broken(&self, source: io::Error) -> SshError {
+        SshError::Broken {
+            host: self.link.target.address(),
+            source: Some(source.into()),
+        }
+    }
+
+    fn silent(&self, doing: &'static str, within: Duration) -> SshError {
+        SshError::Silent {
+            host: self.link.target.address(),
+            doing,
+            within,
+        }
+    }
 }
 
 /// What is sent.
@@ -343,7 +349,7 @@ impl Plan {
             gone.push_str(name);
             gone.push('\n');
         }
-        if unchanged * 2 < all || gone.len() as u64 > LONGEST_LIST {
+        if unchanged * 2 < all {
             return Self::Whole;
         }
         Self::Changes { gone, sent }
@@ -362,26 +368,4 @@ impl Plan {
             }
         }
     }
-}
-
-/// Returns the index of an archive, a line for each entry.
-fn index(entries: &[Entry]) -> String {
-    let mut text = String::new();
-    for entry in entries {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{} {}", entry.digest, entry.name);
-    }
-    text
-}
-
-fn digest(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(32);
-    for byte in &bytes[..16] {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

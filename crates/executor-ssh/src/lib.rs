@@ -16,6 +16,7 @@ mod known_hosts;
 mod link;
 mod provider;
 mod shell_stage;
+mod spooled;
 mod stage;
 mod target;
 mod terminal;

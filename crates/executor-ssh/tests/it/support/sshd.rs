@@ -46,6 +46,25 @@ impl Sshd {
         Self::launch("", &mount)
     }
 
+    /// Starts a server whose `tar`, where it leaves out names, writes its process to the file `held` and waits as long as there
+    /// is a file `hold`.
+    pub(crate) fn with_held_tar() -> Self {
+        let before = r#"program=$(command -v tar) && cp "$program" "$HOME/tar-program" && cat >"$HOME/tar" <<'END' &&
+#!/bin/sh
+case " $* " in
+*" -X "*)
+  if [ -e "$HOME/../hold" ]; then
+    echo $$ >"$HOME/../held.new" && mv "$HOME/../held.new" "$HOME/../held"
+  fi
+  while [ -e "$HOME/../hold" ]; do sleep 0.02; done
+  ;;
+esac
+exec "$HOME/../tar-program" "$@"
+END
+chmod 755 "$HOME/tar" && mount --bind "$HOME/tar" "$program" && exec "$@""#;
+        Self::launch("", before)
+    }
+
     fn launch(lines: &str, before: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
@@ -135,13 +154,23 @@ impl Sshd {
         format!("[127.0.0.1]:{port} {key}")
     }
 
-    /// Returns the directories of jobs that are left, and the processes that know one of them.
+    /// Returns the directories of jobs that are left, parts of files that are kept, and the processes that know one of them.
     pub(crate) fn left(&self) -> Vec<String> {
         let jobs = self.home().join(".cache/runwright/jobs");
         let entries = fs::read_dir(self.seen(&jobs)).into_iter().flatten();
         let mut left: Vec<_> = entries
             .map(|entry| entry.unwrap().path().display().to_string())
             .collect();
+        let kept = self.home().join(".cache/runwright/files");
+        for entry in fs::read_dir(self.seen(&kept)).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if !path
+                .extension()
+                .is_some_and(|it| it == "tar" || it == "index")
+            {
+                left.push(path.display().to_string());
+            }
+        }
         for entry in fs::read_dir("/proc").unwrap() {
             let command = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
             let command = String::from_utf8_lossy(&command).replace('\0', " ");
