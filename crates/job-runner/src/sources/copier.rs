@@ -3,8 +3,8 @@ use super::method::BlockSharing;
 use executor_core::Cancellation;
 use fail_point::fail_point;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, copy_file_range, fchmod, ioctl_ficlone, openat,
-    readlinkat, statat, symlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, copy_file_range,
+    fchmod, futimens, ioctl_ficlone, openat, readlinkat, statat, symlinkat, utimensat,
 };
 use rustix::io::{Errno, read, write};
 use std::collections::BTreeMap;
@@ -44,7 +44,8 @@ pub(crate) struct Copied {
 impl Copier<'_> {
     /// Copies the files on several threads. Their directories must exist.
     ///
-    /// Links are copied as links. Sockets, pipes and devices count as missing.
+    /// Links are copied as links, and times are kept, so that a transfer to another host recognizes unchanged files. Sockets,
+    /// pipes and devices count as missing.
     ///
     /// # Cancellation
     ///
@@ -180,6 +181,7 @@ impl Run<'_> {
                     return Ok(None);
                 };
                 symlinkat(&*leads_to, to, name)?;
+                utimensat(to, name, &times(&status), AtFlags::SYMLINK_NOFOLLOW)?;
                 return Ok(Some(0));
             }
             _ => return Ok(None),
@@ -196,6 +198,7 @@ impl Run<'_> {
         let size = u64::try_from(status.st_size).unwrap_or(0);
         let bytes = self.copy_content(&source, &target, size, buffer)?;
         fchmod(&target, mode)?;
+        futimens(&target, &times(&status))?;
         Ok(Some(bytes))
     }
 
@@ -257,6 +260,20 @@ fn if_exists<T>(result: rustix::io::Result<T>) -> rustix::io::Result<Option<T>> 
     match result {
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         result => result.map(Some),
+    }
+}
+
+/// Returns the time of the last change, for a copy.
+fn times(status: &Stat) -> Timestamps {
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: status.st_mtime,
+            tv_nsec: status.st_mtime_nsec.try_into().unwrap_or(0),
+        },
     }
 }
 

@@ -216,6 +216,28 @@ fn artifact(kind: &str, paths: &[&str]) -> Artifact {
 }
 
 #[tokio::test]
+async fn files_keep_their_times() {
+    // A transfer recognizes unchanged files by their contents, modes and times.
+    let repository = Repository::new();
+    repository.write("run.sh", "echo ran");
+    std::os::unix::fs::symlink("run.sh", repository.path().join("link")).expect("linked");
+    let touch = ["-h", "-d", "@1700000000", "run.sh", "link"];
+    #[expect(clippy::disallowed_methods, reason = "sets the time of a link")]
+    let mut command = Command::new("touch");
+    let touched = command.args(touch).current_dir(repository.path()).status();
+    assert!(touched.expect("touched").success());
+    let (_root, _, bench) = bench(&repository);
+    for id in 1..=2 {
+        let script = ["stat -c %Y run.sh link | sort -u"];
+        let outcome = bench.run(JobBuilder::new(id).script(script).build()).await;
+        assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    }
+    let stdout = bench.stdout();
+    let times = stdout.lines().filter(|line| line.starts_with("17"));
+    assert_eq!(times.collect::<Vec<_>>(), ["1700000000"; 2], "{stdout}");
+}
+
+#[tokio::test]
 async fn sources_caches_and_artifacts_are_transferred() {
     let repository = Repository::new();
     repository.write("run.sh", "#!/bin/sh\necho ran\n");
