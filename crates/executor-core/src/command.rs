@@ -1,5 +1,6 @@
 //! The command an executor runs for a stage.
 
+use crate::error::BuildError;
 use crate::stage::BuildStage;
 use std::fmt;
 use std::sync::Arc;
@@ -65,6 +66,21 @@ impl StageVariables {
             .rev()
             .find(|(name, _)| name == key)
             .map(|(_, value)| value.as_str())
+    }
+
+    /// Checks that the name of each file variable can be that of a file in `temp_dir`.
+    ///
+    /// # Errors
+    ///
+    /// A configuration error that names the first variable for which [`FileVariable::is_file_name`] is false.
+    pub fn check_file_names(&self) -> Result<(), BuildError> {
+        match self.files.iter().find(|file| !file.is_file_name()) {
+            None => Ok(()),
+            Some(file) => Err(BuildError::config(format!(
+                "invalid file variable {:?}: expected a file name without slash that does not begin with a dot",
+                file.key
+            ))),
+        }
     }
 }
 

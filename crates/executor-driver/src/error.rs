@@ -55,11 +55,6 @@ pub(crate) enum DriverError {
     /// A message does not fit into a frame.
     #[error("the {} of the stage have {} bytes, and a driver takes at most {}", .0.what, .0.bytes, .0.most)]
     TooLarge(TooLarge),
-    /// The name of a file variable would be a file elsewhere.
-    #[error(
-        "invalid file variable {0:?}: expected a file name without slash that does not begin with a dot"
-    )]
-    FileVariable(String),
     /// A script did not end although it was killed.
     #[error("the driver did not end a killed script within {}", HumanDuration(*.0))]
     Unkillable(Duration),
@@ -135,9 +130,7 @@ impl DriverError {
                 **source,
                 ProcessError::NotFound { .. } | ProcessError::Unpassable { .. }
             ),
-            Self::NoCommand | Self::Version { .. } | Self::TooLarge(_) | Self::FileVariable(_) => {
-                true
-            }
+            Self::NoCommand | Self::Version { .. } | Self::TooLarge(_) => true,
             _ => self.refusal() == Some(RefusalKind::Config),
         }
     }

@@ -190,10 +190,8 @@ impl Executor for DriverExecutor {
                 "the driver executor runs scripts only; functions (`run`) need another executor",
             ));
         }
+        command.variables.check_file_names()?;
         let files = &command.variables.files;
-        if let Some(file) = files.iter().find(|file| !file.is_file_name()) {
-            return Err(DriverError::FileVariable(file.key.clone()).into());
-        }
         let options = self.base.options()?;
         let Some(started) = &mut self.started else {
             return Err(not_prepared());

@@ -276,13 +276,7 @@ impl Executor for SshExecutor {
     ) -> Result<StageResult, BuildError> {
         self.base.set_current_stage(ExecutorStage::RUN);
         cancellation.check()?;
-        let files = &command.variables.files;
-        if let Some(file) = files.iter().find(|file| !file.is_file_name()) {
-            return Err(BuildError::config(format!(
-                "invalid file variable {:?}: expected a file name without slash that does not begin with a dot",
-                file.key
-            )));
-        }
+        command.variables.check_file_names()?;
         let options = self.base.options()?;
         let trace = Arc::clone(&options.trace);
         let timing = Timing::of(&options.config);
