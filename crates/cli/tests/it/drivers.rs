@@ -203,7 +203,13 @@ fn driver_in_a_directory_or_in_the_settings_needs_no_protocol() {
         "boards/run.sh",
         &format!("#!/bin/sh\nexec {} run \"$@\"\n", driver.display()),
     );
+    check(&["boards"])
+        .expect_code(2)
+        .expect_text("not executable, so not programs: boards/run.sh");
     make_executable(&project.dir().join("boards/run.sh"));
+    // Neither a file that is not executable nor a directory is a program.
+    project.write("boards/config.toml", "settings of the driver\n");
+    project.write("boards/prepare/notes", "\n");
     check(&["boards"])
         .expect_code(0)
         .expect_text("3 passed, 0 failed");

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 const ENGINES: [EngineChoice; 2] = [EngineChoice::Agent, EngineChoice::Shell];
 /// A file that does not compress, much larger than what a job sends otherwise.
@@ -234,7 +234,9 @@ async fn broken_transfer_changes_no_file_later() {
         fs::write(&hold, "").unwrap();
         let mut job = open(config(&server, proxy.port, engine)).await.unwrap();
         let ((), pid) = tokio::join!(put(&job, archive_of(tree)), async {
+            let end = Instant::now() + Duration::from_mins(1);
             while !pid_file.exists() {
+                assert!(Instant::now() < end, "no transfer of changes begins");
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             server.kill_sessions();
