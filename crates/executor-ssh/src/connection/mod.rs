@@ -5,6 +5,7 @@
 
 mod channel;
 mod login;
+mod step;
 mod tunnel;
 mod worker;
 

@@ -4,11 +4,12 @@
 //! is *blocked*, and until it succeeds the thread repeats it alone. A call that waits for the host holds up nothing.
 
 use super::channel::{Event, Exit, Input, Outlet};
+use super::step::{Step, is_of_connection, step, step_io};
 use super::{Order, OrderKind, Shared};
 use crate::error::SshError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use ssh2::{BlockDirections, ErrorCode, Session};
-use std::io::{self, Read, Write};
+use ssh2::Session;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -20,22 +21,12 @@ pub(super) const PIECE: usize = 32 * 1024;
 /// How many pieces a channel moves in one turn.
 const PIECES: usize = 8;
 
-/// How many keepalives in a row a host may leave without an answer.
+/// After how many keepalives in a row without an answer, or pauses as long without progress of a write, a connection is
+/// broken.
 const UNANSWERED: u32 = 3;
-
-const EAGAIN: i32 = -37;
 
 /// The end of the whole connection.
 struct Broken;
-
-/// The result of a call that does not wait.
-enum Step<T> {
-    Done(T),
-    /// The call waits for the host.
-    Waits,
-    /// The call has to be repeated first.
-    Blocked,
-}
 
 pub(super) struct Worker<'s> {
     session: Session,
@@ -47,7 +38,7 @@ pub(super) struct Worker<'s> {
     blocked: Option<Blocked>,
     keepalive: Duration,
     last_traffic: Instant,
-    /// The keepalives since the last bytes from the host.
+    /// The keepalives since the last bytes from the host, sent or, while a write is blocked, due.
     unanswered: u32,
     buffer: Vec<u8>,
 }
@@ -247,18 +238,21 @@ impl<'s> Worker<'s> {
     /// Waits for the host, for the users of the connection, or for the next keepalive.
     fn wait(&mut self) -> Result<(), Broken> {
         let idle = self.last_traffic.elapsed();
-        if idle >= self.keepalive && self.blocked.is_none() {
+        if idle >= self.keepalive {
             // Its system may answer for a host that has stopped.
             if self.unanswered == UNANSWERED {
                 return Err(Broken);
             }
-            self.session.keepalive_send().map_err(|_| Broken)?;
+            // A keepalive would come before the call to repeat.
+            if self.blocked.is_none() {
+                self.session.keepalive_send().map_err(|_| Broken)?;
+            }
             self.last_traffic = Instant::now();
             self.unanswered += 1;
         }
         let left = self.keepalive.saturating_sub(self.last_traffic.elapsed());
         let flags = self.awaited();
-        if !flags.contains(PollFlags::IN) {
+        if flags.is_empty() || flags == PollFlags::RDHUP {
             // An answer would not be seen.
             self.unanswered = 0;
         }
@@ -565,34 +559,4 @@ impl Live {
 enum Failure {
     Channel,
     Connection,
-}
-
-fn step<T>(session: &Session, result: Result<T, ssh2::Error>) -> Result<Step<T>, ssh2::Error> {
-    match result {
-        Ok(value) => Ok(Step::Done(value)),
-        Err(error) if would_block(&error) => Ok(match session.block_directions() {
-            BlockDirections::Outbound | BlockDirections::Both => Step::Blocked,
-            BlockDirections::None | BlockDirections::Inbound => Step::Waits,
-        }),
-        Err(error) => Err(error),
-    }
-}
-
-fn step_io<T>(session: &Session, result: io::Result<T>) -> Result<Step<T>, ssh2::Error> {
-    let result = result.map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => ssh2::Error::new(ErrorCode::Session(EAGAIN), "would block"),
-        _ => ssh2::Error::last_session_error(session)
-            .unwrap_or_else(|| ssh2::Error::new(ErrorCode::Session(-43), "the socket failed")),
-    });
-    step(session, result)
-}
-
-fn would_block(error: &ssh2::Error) -> bool {
-    error.code() == ErrorCode::Session(EAGAIN)
-}
-
-/// Returns whether the error ends the whole connection: codes of libssh2 for a lost socket and invalid packets.
-fn is_of_connection(error: &ssh2::Error) -> bool {
-    const CODES: [i32; 9] = [-1, -2, -7, -12, -13, -14, -39, -43, -44];
-    matches!(error.code(), ErrorCode::Session(code) if CODES.contains(&code))
 }

@@ -1,12 +1,16 @@
 //! Connections that break.
 
 use crate::support::fault_proxy::FaultProxy;
-use crate::support::run::{config, open};
+use crate::support::run::{config, config_through, open};
 use crate::support::sshd::Sshd;
+use executor_core::ability::{TerminalRequest, TerminalSize};
 use executor_core::prelude::*;
 use executor_ssh::EngineChoice;
 use std::fs;
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 /// How many scripts run over cut connections, unless [`MORE`] says another number.
 const SCRIPTS: usize = 40;
@@ -81,5 +85,40 @@ async fn host_that_stops_answering_is_reached_again() {
     });
     ran.unwrap();
     assert_eq!(job.output(), "done\n");
+    job.executor.cleanup().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn host_that_stops_reading_ends_the_writes() {
+    let (server, gate) = (Sshd::with("MaxSessions 30\n"), Sshd::start());
+    let mut settings = config_through(&server, &gate, EngineChoice::Shell);
+    settings.keepalive_interval = Some(1);
+    let mut job = open(settings).await.unwrap();
+    let project = &job.environment.workspace.dirs().project_dir;
+    job.run(&format!("mkdir -p {project}")).await.unwrap();
+    let terminal = job.executor.abilities().terminal.unwrap();
+    let size = TerminalSize {
+        columns: 80,
+        rows: 24,
+    };
+    // More than the window of one channel is necessary to fill the buffers on the way through the jump.
+    let mut sessions = Vec::new();
+    for _ in 0..24 {
+        let request = TerminalRequest::new(size);
+        let opened = terminal.open(request, &Cancellation::new()).await;
+        sessions.push(opened.unwrap());
+    }
+    server.freeze_sessions();
+    let mut writers = JoinSet::new();
+    for mut session in sessions {
+        writers.spawn(async move {
+            let piece = vec![b'x'; 32 << 10];
+            while session.write_all(&piece).await.is_ok() {}
+        });
+    }
+    let ended = timeout(Duration::from_mins(1), writers.join_all()).await;
+    ended.expect("the writes must fail");
+    job.run("echo again").await.unwrap();
+    assert_eq!(job.output(), "again\n");
     job.executor.cleanup().await.unwrap();
 }

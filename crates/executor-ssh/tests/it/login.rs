@@ -1,6 +1,6 @@
 //! Who is trusted and who is let in.
 
-use crate::support::run::{config, create, open, options, prepare_options};
+use crate::support::run::{config, config_through, create, open, options, prepare_options};
 use crate::support::sshd::{PASSWORD, Sshd, free_port, keygen};
 use executor_core::FailureReason;
 use executor_core::prelude::*;
@@ -206,23 +206,7 @@ async fn hosts_that_do_not_answer_are_given_up() {
 async fn client_configuration_and_jumps_are_used() {
     let server = Sshd::start();
     let gate = Sshd::start();
-    let file = server.path("client");
-    let text = format!(
-        "Host target\n  HostName 127.0.0.1\n  Port {}\n  IdentityFile {}\n  ProxyJump gate\n  ProxyCommand nc\n\
-         Host gate\n  HostName 127.0.0.1\n  Port {}\n  User root\n  IdentityFile {}\n",
-        server.port,
-        server.key().display(),
-        gate.port,
-        gate.key().display()
-    );
-    fs::write(&file, text).unwrap();
-    let mut settings = of(&server);
-    settings.host = Some("target".to_owned());
-    settings.port = None;
-    settings.identity_file = None;
-    settings.config_file = Some(file);
-    let known = settings.known_hosts_file.clone().unwrap();
-    fs::write(&known, server.known(server.port) + &gate.known(gate.port)).unwrap();
+    let settings = config_through(&server, &gate, EngineChoice::Shell);
     let mut opened = open(settings).await.unwrap();
     opened.run("echo there").await.unwrap();
     assert_eq!(opened.output(), "there\n");

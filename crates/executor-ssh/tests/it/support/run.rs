@@ -18,6 +18,29 @@ pub(crate) fn config(server: &Sshd, port: u16, engine: EngineChoice) -> SshConfi
     config_with(port, engine, server.key(), known)
 }
 
+/// Returns settings for this server through another one, both from a client configuration.
+pub(crate) fn config_through(server: &Sshd, gate: &Sshd, engine: EngineChoice) -> SshConfig {
+    let file = server.path("client");
+    let text = format!(
+        "Host target\n  HostName 127.0.0.1\n  Port {}\n  IdentityFile {}\n  ProxyJump gate\n  ProxyCommand nc\n\
+         Host gate\n  HostName 127.0.0.1\n  Port {}\n  User root\n  IdentityFile {}\n",
+        server.port,
+        server.key().display(),
+        gate.port,
+        gate.key().display()
+    );
+    fs::write(&file, text).unwrap();
+    let known = server.path("known-target");
+    fs::write(&known, server.known(server.port) + &gate.known(gate.port)).unwrap();
+    SshConfig {
+        host: Some("target".to_owned()),
+        port: None,
+        identity_file: None,
+        config_file: Some(file),
+        ..config_with(server.port, engine, server.key(), known)
+    }
+}
+
 /// Returns settings with these files.
 pub(crate) fn config_with(
     port: u16,
