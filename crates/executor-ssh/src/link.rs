@@ -9,7 +9,7 @@ use executor_core::ability::TerminalSize;
 use executor_core::{Cancellation, Retryability};
 use fail_point::fail_point;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -66,7 +66,7 @@ impl Link {
 
     /// Runs a command. Where the host permits no other channel beside those that are open, it gets a connection of its own.
     ///
-    /// When the connection breaks meanwhile, the command is sent again: it must be one that may be started twice.
+    /// When the connection breaks meanwhile, or is found silent, the command is sent again: it must be one that may be started twice.
     pub(crate) async fn exec(
         &self,
         command: &str,
@@ -119,29 +119,43 @@ impl Link {
                 None => connection.exec(command).await,
             }
         };
-        tokio::select! {
-            opened = timeout(ANSWER, opening) => opened.unwrap_or_else(|_| Err(SshError::Silent {
+        let since = Instant::now();
+        let opened = tokio::select! {
+            opened = timeout(ANSWER, opening) => opened,
+            cause = cancellation.canceled() => return Err(SshError::Canceled(cause)),
+        };
+        opened.unwrap_or_else(|_| {
+            let silent = SshError::Silent {
                 host: self.target.address(),
                 doing: "opening a channel",
                 within: ANSWER,
-            })),
-            cause = cancellation.canceled() => Err(SshError::Canceled(cause)),
-        }
+            };
+            // A host that is only slow would not be faster on another connection, and other channels are in use.
+            if !connection.end_if_silent(since) {
+                return Err(silent);
+            }
+            Err(SshError::Broken {
+                host: self.target.address(),
+                source: Some(silent.into()),
+            })
+        })
     }
 
     /// Runs a script with `sh`, which reads it from standard input, and returns its output.
     ///
     /// # Errors
     ///
-    /// When it does not end within the time limit, or the connection breaks; a failed script is an answer.
+    /// When it does not end within the time limit, which begins with its channel, or the connection breaks; a failed script is an
+    /// answer.
     pub(crate) async fn run(
         &self,
         script: &str,
         within: Duration,
         cancellation: &Cancellation,
     ) -> Result<Answer, SshError> {
+        // It has time limits of its own.
+        let mut channel = self.exec("exec sh", cancellation).await?;
         let running = async {
-            let mut channel = self.exec("exec sh", cancellation).await?;
             let sent = channel.input.write(script.as_bytes().to_vec()).await;
             drop(channel.input);
             let answer = collect(&mut channel.output).await;

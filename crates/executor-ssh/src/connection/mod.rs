@@ -56,7 +56,9 @@ struct Shared {
     pub(super) address: String,
     orders: Mutex<Orders>,
     pub(super) wake: Wake,
-    /// Set when the thread has ended, and with it all channels.
+    /// When the host last sent something.
+    heard: Mutex<Instant>,
+    /// Set when the thread has ended or has to end, and with it all channels.
     ended: CancellationToken,
 }
 
@@ -123,6 +125,14 @@ impl Shared {
         orders.waiting.clear();
         drop(orders);
         self.ended.cancel();
+    }
+
+    pub(super) fn note_heard(&self) {
+        *self.heard.lock() = Instant::now();
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
     }
 
     fn broken(&self) -> SshError {
@@ -222,6 +232,7 @@ impl Connection {
             address: target.address(),
             orders: Mutex::default(),
             wake: Wake::new().map_err(unreachable)?,
+            heard: Mutex::new(Instant::now()),
             ended: CancellationToken::new(),
         });
         let login = Login::new(target.clone(), options.clone(), deadline);
@@ -325,8 +336,19 @@ impl Connection {
         }
     }
 
+    /// Ends the connection if the host has sent nothing since then; returns whether it did.
+    pub(crate) fn end_if_silent(&self, since: Instant) -> bool {
+        let shared = &self.0.shared;
+        let is_silent = *shared.heard.lock() <= since;
+        if is_silent {
+            shared.end();
+            shared.wake.wake();
+        }
+        is_silent
+    }
+
     /// Returns whether the connection has ended.
     pub(crate) fn is_broken(&self) -> bool {
-        self.0.shared.ended.is_cancelled()
+        self.0.shared.has_ended()
     }
 }

@@ -122,6 +122,8 @@ impl<'s> Worker<'s> {
         if broke {
             // Users that notice it open another connection, so it must be known as broken by then.
             self.shared.end();
+            // The last messages of the channels must not wait for a host that does not read.
+            let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
         }
         drop(self.opening.take());
         self.channels.clear();
@@ -135,6 +137,9 @@ impl<'s> Worker<'s> {
     fn serve(&mut self) -> Result<(), Broken> {
         loop {
             self.shared.wake.reset();
+            if self.shared.has_ended() {
+                return Err(Broken);
+            }
             let moved = self.turn()?;
             if self.shared.is_closed() && self.channels.is_empty() && self.opening.is_none() {
                 return Ok(());
@@ -275,6 +280,9 @@ impl<'s> Worker<'s> {
         }
         self.last_traffic = Instant::now();
         self.unanswered = 0;
+        if ready.contains(PollFlags::IN) {
+            self.shared.note_heard();
+        }
         // Without a channel no call would notice the end.
         if flags == PollFlags::RDHUP {
             return Err(Broken);

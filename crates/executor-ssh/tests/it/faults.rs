@@ -122,3 +122,17 @@ async fn host_that_stops_reading_ends_the_writes() {
     assert_eq!(job.output(), "again\n");
     job.executor.cleanup().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn host_that_stops_between_two_stages_is_reached_again() {
+    let server = Sshd::start();
+    let mut settings = config(&server, server.port, EngineChoice::Shell);
+    // Its keepalives tell nothing before the next stage fails.
+    settings.keepalive_interval = Some(600);
+    let mut job = open(settings).await.unwrap();
+    job.run("echo one").await.unwrap();
+    server.freeze_sessions();
+    job.run("echo two").await.unwrap();
+    assert_eq!(job.output(), "one\ntwo\n");
+    job.executor.cleanup().await.unwrap();
+}
