@@ -37,7 +37,6 @@ mkdir "$job" || exit 1
 [ "$server" ] && mkdir "$job/connections" && : >"$job/connections/$server"
 session=$(command -v setsid)
 $session sh -c "$watch" sh "$id" "$job" "$grace" </dev/null >/dev/null 2>&1 &
-echo $! >"$job/watcher.pid"
 agent=$base/agent-$digest
 sum=
 [ "$digest" ] && [ -f "$agent" ] && sum=$(sha256sum <"$agent" 2>/dev/null)
@@ -76,17 +75,16 @@ while sleep 1; [ -d "$job" ]; do
 
 /// Ends the processes of a job and removes its directory.
 ///
-/// The agent gets time to end its scripts. What is left is found by the mark in its environment, which agents and runners
-/// inside the job pass on; as it may start others meanwhile, that is repeated.
-const REMOVE: &str = r#"watcher=
-[ -f "$job/watcher.pid" ] && read -r watcher <"$job/watcher.pid"
-if [ -f "$job/agent.pid" ]; then
-  read -r agent <"$job/agent.pid"
+/// The agent gets time to end its scripts; its command line is checked, since the number in the file may belong to another
+/// process after a restart of the host. What is left is found by the mark in its environment, which agents and runners
+/// inside the job pass on; as it may start others meanwhile, that is repeated. The watcher ends by itself.
+const REMOVE: &str = r#"is_agent() { { tr '\0' ' ' <"/proc/$1/cmdline" || ps -ww -o args= -p "$1"; } 2>/dev/null | grep -qF "$job/program"; }
+if [ -f "$job/agent.pid" ] && read -r agent <"$job/agent.pid" && is_agent "$agent"; then
   kill -TERM "$agent" 2>/dev/null && for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     kill -0 "$agent" 2>/dev/null || break
     sleep 0.05 2>/dev/null || sleep 1
   done
-  kill -KILL "$agent" 2>/dev/null
+  is_agent "$agent" && kill -KILL "$agent" 2>/dev/null
 fi
 for _ in 1 2 3 4 5 6 7 8 9; do
   found=
@@ -97,11 +95,8 @@ for _ in 1 2 3 4 5 6 7 8 9; do
   [ "$found" ] || break
 done
 rm -rf "$job" 2>/dev/null || { chmod -R u+rwx "$job"; rm -rf "$job"; }
-[ ! -e "$job" ] || exit 1
-if [ "$watcher" ] && [ "$watcher" != $$ ]; then
-  kill -KILL "-$watcher" 2>/dev/null || kill -KILL "$watcher" 2>/dev/null
-fi
-exit 0
+[ ! -e "$job" ]
+exit
 "#;
 
 /// A host on which a job has a directory.

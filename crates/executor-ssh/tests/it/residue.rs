@@ -7,6 +7,7 @@ use executor_core::{BuildError, CancelCause, Cancellation};
 use executor_ssh::{EngineChoice, SshConfig};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -104,6 +105,33 @@ async fn connection_that_breaks_anywhere_leaves_nothing() {
     }
     assert!(proxy.cuts() > 16, "{} cuts", proxy.cuts());
     server.wait_until_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_other_processes_are_not_killed() {
+    let server = Sshd::start();
+    let mut job = open(config(&server, server.port, EngineChoice::Agent))
+        .await
+        .unwrap();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a process with the agent's number"
+    )]
+    let mut other = Command::new("sleep")
+        .arg("1000")
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let jobs = server.home().join(".cache/runwright/jobs");
+    let own = fs::read_dir(jobs).unwrap().next().unwrap().unwrap().path();
+    for name in ["agent.pid", "watcher.pid"] {
+        fs::write(own.join(name), format!("{}\n", other.id())).unwrap();
+    }
+    job.executor.cleanup().await.unwrap();
+    server.wait_until_clean().await;
+    assert!(other.try_wait().unwrap().is_none());
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 /// Starts a job and waits to be killed, when [`killed_program_leaves_nothing`] starts this program for that.
