@@ -23,7 +23,9 @@ const SYSTEM_KNOWN_HOSTS: &str = "/etc/ssh/ssh_known_hosts";
 
 /// Codes of libssh2.
 const TIMEOUT: i32 = -9;
-const AUTHENTICATION_FAILED: [i32; 2] = [-18, -19];
+const DISCONNECTED: i32 = -13;
+const AUTHENTICATION_FAILED: i32 = -18;
+const KEY_UNVERIFIED: i32 = -19;
 const METHOD_NOT_SUPPORTED: i32 = -33;
 
 /// One attempt to log in.
@@ -178,12 +180,9 @@ impl Login {
         {
             if has("password") {
                 self.limit(session);
-                match session.userauth_password(user, password) {
-                    Ok(()) => {}
-                    Err(error) if is_refusal(&error) => {
-                        tried.push("the password was refused".to_owned());
-                    }
-                    Err(error) => return Err(self.ended(error, &tried)),
+                if let Err(error) = session.userauth_password(user, password) {
+                    let refused = "the password was refused".to_owned();
+                    self.note_refusal(session, error, refused, &mut tried)?;
                 }
             } else {
                 tried.push("the host takes no password".to_owned());
@@ -223,16 +222,11 @@ impl Login {
         };
         for key in &keys {
             self.limit(session);
-            match agent.userauth(&self.target.user, key) {
-                Ok(()) => return Ok(()),
-                Err(error) if is_refusal(&error) => {
-                    tried.push(format!(
-                        "key {} of the SSH agent was refused",
-                        key.comment()
-                    ));
-                }
-                Err(error) => return Err(self.ended(error, tried)),
-            }
+            let Err(error) = agent.userauth(&self.target.user, key) else {
+                return Ok(());
+            };
+            let refused = format!("key {} of the SSH agent was refused", key.comment());
+            self.note_refusal(session, error, refused, tried)?;
         }
         Ok(())
     }
@@ -256,30 +250,51 @@ impl Login {
         let shown = path.display();
         match session.userauth_pubkey_memory(&self.target.user, None, &key, None) {
             Ok(()) => Ok(()),
-            Err(error) if is_refusal(&error) => {
-                tried.push(format!("key {shown} was refused"));
-                Ok(())
-            }
             Err(error) if is_key_error(&error) => {
                 tried.push(format!(
                     "key {shown} cannot be used: it has a passphrase (add it to the SSH agent) or a format that is not supported"
                 ));
                 Ok(())
             }
-            Err(error) => Err(self.ended(error, tried)),
+            Err(error) => {
+                self.note_refusal(session, error, format!("key {shown} was refused"), tried)
+            }
         }
     }
 
-    /// Returns the error of an attempt that the host ended. After refused keys it permits no more of them.
-    fn ended(&self, error: ssh2::Error, tried: &[String]) -> SshError {
-        if tried.is_empty() || error.code() == ErrorCode::Session(TIMEOUT) {
-            return self.failed(error, "logging in");
+    /// Notes that the host refused a key or the password.
+    ///
+    /// # Errors
+    ///
+    /// When it did not answer at all, or permits no further attempt: then it says that it disconnects.
+    fn note_refusal(
+        &self,
+        session: &Session,
+        error: ssh2::Error,
+        refused: String,
+        tried: &mut Vec<String>,
+    ) -> Result<(), SshError> {
+        if is_refusal(&error) {
+            tried.push(refused);
+            return Ok(());
         }
-        SshError::Login {
+        let code = match error.code() {
+            // This code does not say why there was no answer; the code of another request does.
+            ErrorCode::Session(KEY_UNVERIFIED) => {
+                let asked = session.auth_methods(&self.target.user);
+                asked.err().map_or(error.code(), |error| error.code())
+            }
+            code => code,
+        };
+        if code != ErrorCode::Session(DISCONNECTED) {
+            return Err(self.failed(error, "logging in"));
+        }
+        tried.push(refused);
+        Err(SshError::Login {
             host: self.target.address(),
             user: self.target.user.clone(),
             tried: format!("{}; then the host closed the connection", tried.join("; ")),
-        }
+        })
     }
 
     /// Lets the next call of the session end before the deadline.
@@ -331,8 +346,14 @@ fn prefer(session: &Session, kinds: &[String]) -> Result<(), ssh2::Error> {
     session.method_pref(MethodType::HostKey, &[known, others].concat().join(","))
 }
 
+/// Returns whether the host answered that it refuses a key or password.
 fn is_refusal(error: &ssh2::Error) -> bool {
-    matches!(error.code(), ErrorCode::Session(code) if AUTHENTICATION_FAILED.contains(&code))
+    match error.code() {
+        ErrorCode::Session(AUTHENTICATION_FAILED) => true,
+        // libssh2 has the same code for an answer that did not come.
+        ErrorCode::Session(KEY_UNVERIFIED) => !error.message().starts_with("Waiting for"),
+        _ => false,
+    }
 }
 
 /// Returns whether a key could not be read or used by libssh2.

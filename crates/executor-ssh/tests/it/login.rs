@@ -1,5 +1,6 @@
 //! Who is trusted and who is let in.
 
+use crate::support::fault_proxy::FaultProxy;
 use crate::support::run::{config, config_through, create, open, options, prepare_options};
 use crate::support::sshd::{PASSWORD, Sshd, free_port, keygen};
 use executor_core::FailureReason;
@@ -113,6 +114,36 @@ async fn host_that_permits_few_attempts_is_a_refused_login() {
     let reason = FailureReason::RunnerConfigurationError;
     let parts = ["first was refused", "closed the connection"];
     refused(settings, reason, &parts).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn login_that_the_network_ends_is_tried_again() {
+    let server = Sshd::with("MaxStartups 100\n");
+    let proxy = FaultProxy::start(server.port);
+    let wrong = server.path("wrong");
+    keygen(&["-q", "-t", "ed25519", "-N", "", "-f"], &wrong);
+    let file = server.path("client");
+    let (wrong, right) = (wrong.display(), server.key());
+    let text = format!("IdentityFile {wrong}\nIdentityFile {}\n", right.display());
+    fs::write(&file, text).unwrap();
+    let mut settings = config(&server, proxy.port, EngineChoice::Shell);
+    settings.identity_file = None;
+    settings.config_file = Some(file);
+    let mut all = options(settings);
+    all.auth_socket = Some(server.path("no-agent"));
+    // Its answers about the keys begin after some 2,000 bytes.
+    for step in 10..=40 {
+        proxy.cut_after(step * 80);
+        let mut executor = create(&provider(all.clone())).await;
+        let options = prepare_options(&RecordingTrace::new());
+        let prepared = executor.prepare(options, &Cancellation::new()).await;
+        if let Err(error) = prepared {
+            // The last cuts come after the login.
+            assert!(error.chain().contains("broke"), "{step}: {}", error.chain());
+        }
+        executor.cleanup().await.unwrap();
+    }
+    assert!(proxy.cuts() > 25, "{} cuts", proxy.cuts());
 }
 
 #[tokio::test(flavor = "multi_thread")]
