@@ -1,6 +1,6 @@
 //! The executor: one job on one host.
 
-use crate::agent::{self, RunningAgent};
+use crate::agent;
 use crate::changes::Changes;
 use crate::config::{EngineChoice, NAME, SshOptions};
 use crate::error::SshError;
@@ -15,7 +15,7 @@ use executor_core::ability::{Abilities, FileTransfer, Terminal};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, Cancellation, Executor,
     ExecutorData, ExecutorStage, JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment,
-    ShellDialect, ShellInfo, StageCell, StageCommand, StageResult, Workspace,
+    Retryability, ShellDialect, ShellInfo, StageCell, StageCommand, StageResult, Workspace,
 };
 use fail_point::fail_point;
 use shells::quote_sh;
@@ -134,19 +134,17 @@ impl SshExecutor {
         let started = match found {
             _ if choice == EngineChoice::Shell => return Ok(None),
             Ok(agent) if agent.runs_on(&host.system, &host.machine) => {
-                start(link, host, &agent, cancellation).await
+                start(link, host, &agent, cancellation).await?
             }
-            Ok(_) => Err(SshError::config(format!(
+            Ok(_) => Err(format!(
                 "it does not run on {}/{}",
                 host.system, host.machine
-            ))),
-            Err(why) => Err(SshError::config(why)),
+            )),
+            Err(why) => Err(why),
         };
         let why = match started {
             Ok(client) => return Ok(Some(client)),
-            Err(SshError::Canceled(cause)) => return Err(cause.into()),
-            Err(error @ SshError::Broken { .. }) => return Err(error.into()),
-            Err(error) => executor_core::chain(&error),
+            Err(why) => why,
         };
         if choice == EngineChoice::Agent {
             return Err(BuildError::config(format!(
@@ -178,27 +176,47 @@ impl SshExecutor {
     }
 }
 
-/// Uploads and starts the agent, and waits until it answers.
+/// Uploads and starts the agent, and waits until it answers. The inner error says why the job has to run without it.
 async fn start(
     link: &Arc<Link>,
     host: &Host,
     agent: &Agent,
     cancellation: &Cancellation,
-) -> Result<StepsClient, SshError> {
-    let program = agent::upload(link, host, agent, cancellation).await?;
-    let running: RunningAgent =
-        agent::start(Arc::clone(link), host, &program, cancellation).await?;
-    let client = StepsClient::new(Arc::new(running), ClientOptions::default());
-    match client.hello(cancellation).await {
-        Ok(_) => Ok(client),
-        Err(steps::StepsError::Canceled(cause)) => Err(SshError::Canceled(cause)),
-        Err(error) => {
-            let printed = agent::discard(link, host).await;
-            Err(SshError::config(format!(
-                "{}: {printed}",
-                executor_core::chain(&error)
-            )))
+) -> Result<Result<StepsClient, String>, SshError> {
+    let program = match agent::upload(link, host, agent, cancellation).await {
+        Ok(program) => program,
+        Err(error @ (SshError::Canceled(_) | SshError::Broken { .. })) => return Err(error),
+        Err(error) => return Ok(Err(executor_core::chain(&error))),
+    };
+    let why = match agent::start(Arc::clone(link), host, &program, cancellation).await {
+        Ok(running) => {
+            let client = StepsClient::new(Arc::new(running), ClientOptions::default());
+            match client.hello(cancellation).await {
+                Ok(_) => return Ok(Ok(client)),
+                Err(steps::StepsError::Canceled(cause)) => return Err(SshError::Canceled(cause)),
+                Err(error) => executor_core::chain(&error),
+            }
         }
+        Err(error @ (SshError::Canceled(_) | SshError::Broken { .. })) => return Err(error),
+        Err(error) => executor_core::chain(&error),
+    };
+    let printed = agent::discard(link, host).await;
+    release_directory(link, host).await?;
+    Ok(Err(format!("{why}: {printed}")))
+}
+
+/// Removes the files with the agent's number, so that the directory of the job does not go when an agent that was not reached
+/// ends by itself.
+async fn release_directory(link: &Link, host: &Host) -> Result<(), SshError> {
+    let job = quote_sh(&host.job_dir).map_err(|error| SshError::config(error.to_string()))?;
+    // A start that comes late finds its directory.
+    let script = format!("cd {job} && mkdir -p starting && rm -f agent.pid agent.started");
+    let answer = link
+        .run(&script, host::ANSWER, &Cancellation::new())
+        .await?;
+    match answer.exit.code {
+        0 => Ok(()),
+        _ => Err(link.host_error("give up the agent", &answer, Retryability::Temporary)),
     }
 }
 
@@ -361,7 +379,7 @@ async fn make_directories(
     if answer.exit.code == 0 {
         return Ok(());
     }
-    let retry = executor_core::Retryability::Permanent;
+    let retry = Retryability::Permanent;
     Err(link
         .host_error("create the directories of the job", &answer, retry)
         .into())

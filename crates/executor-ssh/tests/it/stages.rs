@@ -175,6 +175,43 @@ async fn home_that_cannot_run_programs_needs_no_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn agent_that_is_not_reached_leaves_the_directory_to_the_job() {
+    // R-STEP-47
+    let server = Sshd::with("ForceCommand sh \"$HOME/wrapper\"\n");
+    // The agent starts, its proxies fail, and so do as many of the next commands as the file says.
+    let wrapper = "cd \"$HOME\"\n\
+        case $SSH_ORIGINAL_COMMAND in\n\
+        *agent.started*)\n\
+        sh -c \"$SSH_ORIGINAL_COMMAND\" </dev/null >/dev/null 2>&1 &\n\
+        until [ -s .cache/runwright/jobs/*/agent.pid ]; do sleep 0.02; done\n\
+        cp failures left\nexit 1\n;;\n\
+        *proxy*) exit 1 ;;\n\
+        esac\n\
+        if [ -s left ]; then tail -n +2 left >left.new; mv left.new left; exit 1; fi\n\
+        exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n";
+    fs::write(server.home().join("wrapper"), wrapper).unwrap();
+    fs::write(server.home().join("failures"), "one\n").unwrap();
+    let mut job = opened(&server, EngineChoice::Auto).await;
+    let jobs = server.home().join(".cache/runwright/jobs");
+    let own = fs::read_dir(&jobs).unwrap().next().unwrap().unwrap().path();
+    assert!(!own.join("agent.pid").exists());
+    job.run("echo here").await.unwrap();
+    assert_eq!(job.output(), "here\n");
+    job.executor.cleanup().await.unwrap();
+    server.wait_until_clean().await;
+
+    fs::write(server.home().join("failures"), "one\ntwo\n").unwrap();
+    let error = open(config(&server, server.port, EngineChoice::Auto)).await;
+    let error = error.err().unwrap();
+    assert!(
+        error.chain().contains("give up the agent"),
+        "{}",
+        error.chain()
+    );
+    server.wait_until_clean().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn full_disk_is_named_and_nothing_is_left() {
     // R-EXEC-100
     let too_small = Sshd::with_home("size=1m");
