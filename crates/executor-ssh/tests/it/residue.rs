@@ -5,12 +5,13 @@ use crate::support::run::{config, config_with, open};
 use crate::support::sshd::{Sshd, is_alive, kill};
 use executor_core::{BuildError, CancelCause, Cancellation};
 use executor_ssh::{EngineChoice, SshConfig};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// The engine, the port, the key and the known keys for [`job_in_a_process_of_its_own`].
 const JOB: &str = "RUNWRIGHT_TEST_SSH_JOB";
@@ -39,6 +40,22 @@ fn start(server: &Sshd, engine: &str, script: &str, action: &str) -> Child {
         command.env(fail_point::VARIABLE, action);
     }
     command.spawn().unwrap()
+}
+
+/// Waits for the end of a program.
+async fn wait(program: &mut Child) -> ExitStatus {
+    let end = Instant::now() + Duration::from_mins(2);
+    loop {
+        if let Some(status) = program.try_wait().unwrap() {
+            return status;
+        }
+        if Instant::now() > end {
+            program.kill().unwrap();
+            program.wait().unwrap();
+            panic!("the program does not end");
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// Returns settings with the shortest grace.
@@ -163,7 +180,8 @@ async fn job_in_a_process_of_its_own() {
         {
             let directory = &job.environment.workspace.dirs().builds_dir;
             let mut archive = tar::Builder::new(Vec::new());
-            let content = vec![1; 128 << 10];
+            // An archive like that of another process would not be stored.
+            let content = std::process::id().to_le_bytes().repeat(32 << 10);
             let mut header = tar::Header::new_gnu();
             header.set_size(content.len() as u64);
             header.set_mode(0o644);
@@ -228,7 +246,7 @@ async fn death_or_failure_at_any_step_leaves_nothing() {
             WHOLE_JOB,
             &format!("record {}", record.display()),
         );
-        assert!(program.wait().unwrap().success());
+        assert!(wait(&mut program).await.success());
         let text = fs::read_to_string(&record).unwrap();
         fs::remove_file(&record).unwrap();
         let visits = text
@@ -237,16 +255,22 @@ async fn death_or_failure_at_any_step_leaves_nothing() {
         let own = visits.filter(|name| name.starts_with("executor_ssh::"));
         let points: BTreeSet<_> = own.map(str::to_owned).collect();
         for action in ["kill before", "kill after", "error at"] {
-            // Each uploads the agent.
-            for file in stored_files(&server) {
-                fs::remove_file(file).unwrap();
-            }
-            let programs = points
-                .iter()
-                .map(|point| start(&server, engine, WHOLE_JOB, &format!("{action} {point}")));
-            let programs: Vec<_> = programs.collect();
-            for mut program in programs {
-                program.wait().unwrap();
+            // With others at once, one of them would upload the agent first.
+            let is_upload = |point: &&String| *point == "executor_ssh::agent::upload";
+            let (upload, rest): (Vec<_>, Vec<_>) = points.iter().partition(is_upload);
+            for group in [upload, rest] {
+                for file in stored_files(&server) {
+                    fs::remove_file(file).unwrap();
+                }
+                let programs = group
+                    .iter()
+                    .map(|point| start(&server, engine, WHOLE_JOB, &format!("{action} {point}")));
+                let programs: Vec<_> = programs.collect();
+                for (mut program, point) in programs.into_iter().zip(group) {
+                    let status = wait(&mut program).await;
+                    let killed = action.starts_with("kill").then_some(Signal::KILL.as_raw());
+                    assert_eq!(status.signal(), killed, "{action} {point}: {status}");
+                }
             }
             server.wait_until_clean().await;
             let mut files = stored_files(&server);
