@@ -82,6 +82,9 @@ pub enum SshError {
         /// Whether a retry may help.
         retry: Retryability,
     },
+    /// A step on this machine failed.
+    #[error("complete a step on this machine")]
+    Local(#[from] std::io::Error),
     /// The work was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
@@ -91,16 +94,6 @@ impl SshError {
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Self::Config {
             message: message.into(),
-        }
-    }
-}
-
-impl From<std::io::Error> for SshError {
-    fn from(error: std::io::Error) -> Self {
-        Self::Host {
-            host: "this host".to_owned(),
-            message: error.to_string(),
-            retry: Retryability::Temporary,
         }
     }
 }
@@ -125,6 +118,7 @@ impl From<SshError> for BuildError {
                         Some(source)
                     }
                     SshError::Broken { source, .. } => source,
+                    SshError::Local(source) => Some(source.into()),
                     _ => None,
                 };
                 Self::System {
@@ -207,5 +201,21 @@ impl Display for HostKeyError {
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_step_keeps_its_cause() {
+        let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let error = BuildError::from(SshError::from(cause));
+        assert_eq!(
+            error.chain(),
+            "ssh: complete a step on this machine: no storage space"
+        );
+        assert!(error.is_temporary());
     }
 }
