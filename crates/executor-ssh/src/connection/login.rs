@@ -10,9 +10,10 @@ use parking_lot::Mutex;
 use rustix::net::sockopt;
 use ssh2::{ErrorCode, MethodType, Session};
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -206,6 +207,18 @@ impl Login {
         let Some(socket) = &self.options.auth_socket else {
             return Ok(());
         };
+        match self.await_agent(socket) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let within = self.options.config.connect_within().as_secs();
+                let text = format!("the SSH agent did not answer within {within} s");
+                return Err(self.unreachable(io::Error::new(io::ErrorKind::TimedOut, text)));
+            }
+            Err(error) => {
+                tried.push(format!("the SSH agent does not answer: {error}"));
+                return Ok(());
+            }
+        }
         let connected = session.agent().and_then(|mut agent| {
             agent.set_identity_path(socket)?;
             agent.connect()?;
@@ -229,6 +242,15 @@ impl Login {
             self.note_refusal(session, error, refused, tried)?;
         }
         Ok(())
+    }
+
+    /// Asks the SSH agent for its keys and waits for its answer until the deadline. libssh2 would wait for ever.
+    fn await_agent(&self, socket: &Path) -> io::Result<()> {
+        const REQUEST_IDENTITIES: u8 = 11;
+        let mut agent = UnixStream::connect(socket)?;
+        agent.set_read_timeout(Some(self.left()))?;
+        agent.write_all(&[0, 0, 0, 1, REQUEST_IDENTITIES])?;
+        agent.read_exact(&mut [0; 5])
     }
 
     fn try_key(

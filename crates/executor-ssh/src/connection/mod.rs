@@ -36,8 +36,9 @@ const QUEUE: usize = 16;
 /// The first pause between two attempts to connect; it doubles up to 2 s.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long after the deadline an attempt to connect has ended, unless it waits for another program.
-const OTHERS: Duration = Duration::from_secs(1);
+/// How long after its deadline an attempt to connect is given up. It gets there only while it waits for the resolver of names or
+/// for a signature of the SSH agent: these waits have no limit.
+const RESOLVER_GRACE: Duration = Duration::from_secs(1);
 
 /// A connection that is logged in. Clones share it; it is closed when the last one is dropped.
 #[derive(Debug, Clone)]
@@ -204,6 +205,10 @@ impl Connection {
         }
     }
 
+    /// Connects and logs in, in a thread of its own.
+    ///
+    /// The thread of an attempt that was given up or canceled while it waits for the resolver of names, or for a signature of the
+    /// SSH agent, ends when that answers.
     async fn attempt(
         target: &Target,
         through: Option<Self>,
@@ -264,8 +269,8 @@ impl Connection {
                 socket.close();
                 return Err(SshError::Canceled(cause));
             }
-            // The session minds the deadline. What asks others does not.
-            () = sleep_until((deadline + OTHERS).into()) => {
+            // The session minds the deadline.
+            () = sleep_until((deadline + RESOLVER_GRACE).into()) => {
                 socket.close();
                 return Err(late("the resolver of names or the SSH agent"));
             }

@@ -8,7 +8,10 @@ use executor_core::prelude::*;
 use executor_ssh::{EngineChoice, SshConfig, provider};
 use executor_testkit::RecordingTrace;
 use std::fs;
+use std::io::Read;
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
 
 fn of(server: &Sshd) -> SshConfig {
     config(server, server.port, EngineChoice::Shell)
@@ -56,7 +59,7 @@ async fn keys_passwords_and_agents_are_accepted() {
         .spawn()
         .unwrap();
     while !socket.exists() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     #[expect(clippy::disallowed_methods, reason = "fills the user's SSH agent")]
     let added = std::process::Command::new("ssh-add")
@@ -150,7 +153,7 @@ async fn login_that_the_network_ends_is_tried_again() {
 async fn silent_ssh_agent_is_given_up() {
     let server = Sshd::start();
     let socket = server.path("agent");
-    let _silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let silent = UnixListener::bind(&socket).unwrap();
     let mut settings = of(&server);
     settings.identity_file = None;
     settings.connect_timeout = Some(1);
@@ -164,6 +167,12 @@ async fn silent_ssh_agent_is_given_up() {
         error.contains("SSH agent did not answer within 1 s"),
         "{error}"
     );
+    // Nothing waits for it any more.
+    let (mut asked, _) = silent.accept().unwrap();
+    asked
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    asked.read_to_end(&mut Vec::new()).unwrap();
     executor.cleanup().await.unwrap();
 }
 
