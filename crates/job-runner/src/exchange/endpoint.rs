@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -29,6 +29,8 @@ use tokio::time::timeout;
 const CONNECTIONS: usize = 16;
 /// How long a client may be silent, in its headers or between two pieces of a body.
 const SILENCE: Duration = Duration::from_mins(1);
+/// How long the rest of a refused body is read.
+const REFUSED: Duration = Duration::from_secs(30);
 /// How many bytes of a file are read at a time.
 const PIECE: usize = 256 << 10;
 
@@ -120,22 +122,41 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
-    let answer = service_fn(move |request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(shared.respond(request).await) }
+    let (refused, mut rest) = mpsc::channel::<Incoming>(1);
+    let answer = service_fn(move |mut request| {
+        let (shared, refused) = (Arc::clone(&shared), refused.clone());
+        async move {
+            let answer = shared.respond(&mut request).await;
+            // A body that was received is at its end, and reading it does nothing.
+            let _ = refused.try_send(request.into_body());
+            Ok::<_, Infallible>(answer)
+        }
     });
+    // A connection that is closed while the client still sends is reset, and the client may not see the response (RFC 9112,
+    // section 9.6). So what it sends is thrown away.
+    let discard = async {
+        while let Some(mut body) = rest.recv().await {
+            let _ = timeout(REFUSED, async {
+                while let Some(Ok(_)) = body.frame().await {}
+            })
+            .await;
+        }
+    };
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(SILENCE);
-    // The client reports an error of the connection.
-    let _ = server.serve_connection(TokioIo::new(stream), answer).await;
+    tokio::select! {
+        // The client reports an error of the connection.
+        _ = server.serve_connection(TokioIo::new(stream), answer) => {}
+        () = discard => {}
+    }
 }
 
 type Answer = Response<BoxBody<Bytes, io::Error>>;
 
 impl Shared {
-    async fn respond(&self, request: Request<Incoming>) -> Answer {
+    async fn respond(&self, request: &mut Request<Incoming>) -> Answer {
         let path = request.uri().path().to_owned();
-        if !self.is_authorized(&request) {
+        if !self.is_authorized(request) {
             return refusal(&Refusal::Forbidden);
         }
         match *request.method() {
@@ -176,7 +197,7 @@ impl Shared {
         blake3::hash(token) == blake3::hash(self.token.as_bytes())
     }
 
-    async fn upload(&self, request: Request<Incoming>, name: String) -> Answer {
+    async fn upload(&self, request: &mut Request<Incoming>, name: String) -> Answer {
         let kind = artifact_type(request.uri().query().unwrap_or_default());
         let receiver = Receiver {
             spool: &self.spool,

@@ -39,12 +39,12 @@ pub(super) struct Receiver<'r> {
 
 impl Receiver<'_> {
     /// Receives a file; when this fails, none remains.
-    pub(super) async fn receive(self, request: Request<Incoming>) -> Result<PathBuf, Refusal> {
+    pub(super) async fn receive(self, request: &mut Request<Incoming>) -> Result<PathBuf, Refusal> {
         let length = request.body().size_hint().exact();
         if length.is_some_and(|length| length > self.largest) {
             return Err(Refusal::TooLarge);
         }
-        let boundary = boundary(&request);
+        let boundary = boundary(request);
         let made = tempfile::Builder::new()
             .prefix("upload-")
             .tempfile_in(self.spool);
@@ -52,10 +52,9 @@ impl Receiver<'_> {
         let mut file = File::from_std(file);
         match boundary {
             None => {
-                self.copy(request.into_body(), Vec::new(), &mut file)
-                    .await?;
+                self.copy(request.body_mut(), Vec::new(), &mut file).await?;
             }
-            Some(boundary) => self.part(request.into_body(), &boundary, &mut file).await?,
+            Some(boundary) => self.part(request.body_mut(), &boundary, &mut file).await?,
         }
         fail_point!("job_runner::exchange::receive", file.flush().await).map_err(Refusal::Disk)?;
         path.keep().map_err(|error| Refusal::Disk(error.error))
@@ -64,13 +63,13 @@ impl Receiver<'_> {
     /// Writes `start` and the rest of a body.
     async fn copy(
         self,
-        mut body: Incoming,
+        body: &mut Incoming,
         start: Vec<u8>,
         file: &mut File,
     ) -> Result<(), Refusal> {
         let mut size = start.len() as u64;
         file.write_all(&start).await.map_err(Refusal::Disk)?;
-        while let Some(piece) = self.next(&mut body).await? {
+        while let Some(piece) = self.next(body).await? {
             size += piece.len() as u64;
             if size > self.largest {
                 return Err(Refusal::TooLarge);
@@ -83,7 +82,7 @@ impl Receiver<'_> {
     /// Writes the content of the only part of a form.
     async fn part(
         self,
-        mut body: Incoming,
+        body: &mut Incoming,
         boundary: &str,
         file: &mut File,
     ) -> Result<(), Refusal> {
@@ -92,7 +91,7 @@ impl Receiver<'_> {
             if let Some(at) = start.windows(4).position(|it| it == b"\r\n\r\n") {
                 break start.split_off(at + 4);
             }
-            let piece = self.next(&mut body).await?.ok_or(Refusal::Invalid)?;
+            let piece = self.next(body).await?.ok_or(Refusal::Invalid)?;
             if start.len() > LONGEST_HEADER {
                 return Err(Refusal::Invalid);
             }
