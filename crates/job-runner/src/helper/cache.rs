@@ -11,6 +11,7 @@ use executor_core::Cancellation;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::TempDir;
 use web::Url;
 
 /// Where a cache is.
@@ -29,15 +30,19 @@ impl Place {
         })
     }
 
-    /// Creates the directory of the file, and chooses a name beside it for writing.
+    /// Creates the directory of the file, and another in it for writing. Two environments may share it, and their process numbers
+    /// are the same.
     fn begin(&self, context: &HelperContext) -> Result<PartialFile, HelperError> {
         let file = context.directory.join(&self.file);
         let parent = file.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent).map_err(HelperError::file("create", parent))?;
-        let own = format!("{}.{}", file.display(), std::process::id());
+        let directory =
+            tempfile::tempdir_in(parent).map_err(HelperError::file("write to", parent))?;
+        let own = directory.path().join("archive");
         Ok(PartialFile {
             file,
-            own: own.into(),
+            own,
+            _directory: directory,
         })
     }
 }
@@ -47,19 +52,13 @@ impl Place {
 struct PartialFile {
     file: PathBuf,
     own: PathBuf,
+    _directory: TempDir,
 }
 
 impl PartialFile {
     fn publish(self) -> Result<PathBuf, HelperError> {
         fs::rename(&self.own, &self.file).map_err(HelperError::file("create", &self.file))?;
         Ok(self.file.clone())
-    }
-}
-
-impl Drop for PartialFile {
-    fn drop(&mut self) {
-        // It was renamed, or never created.
-        let _ = fs::remove_file(&self.own);
     }
 }
 
