@@ -69,7 +69,7 @@ impl SshExecutor {
             base,
             hosts,
             options,
-            place: data.get::<Place>().copied(),
+            place: data.get::<Place>().cloned(),
             endpoint: data.get::<Endpoint>().cloned(),
             created: None,
             prepared: None,
@@ -98,28 +98,39 @@ impl SshExecutor {
         }))
     }
 
-    /// Logs in, and creates the job's directory.
+    /// Logs in, on another host than in an earlier attempt that failed if one has room, and creates the job's directory.
     async fn reach(
         &mut self,
         digest: &str,
         cancellation: &Cancellation,
     ) -> Result<(Arc<Link>, Host), BuildError> {
-        let target = self.hosts.target(self.place, self.endpoint.as_ref())?;
+        let place = self.place.clone().filter(|_| self.endpoint.is_none());
+        let place = place.as_ref();
+        if let Some(place) = place {
+            self.hosts.improve(place);
+        }
+        let target = self.hosts.target(place, self.endpoint.as_ref())?;
         let trace = self.base.trace()?;
         for note in &target.notes {
             trace.warning_line(note);
         }
         let link = Arc::new(Link::new(target, Arc::clone(&self.options)));
-        let connected = link.connection(cancellation).await;
-        let stopped = matches!(connected, Err(SshError::Canceled(_)));
-        if let (Some(place), false) = (self.place, stopped) {
-            self.hosts.note(place, connected.is_ok());
+        let note = |error: Option<&SshError>| match (place, error) {
+            (None, _) | (_, Some(SshError::Canceled(_))) => {}
+            (Some(place), error) => self.hosts.note(place, error.is_none()),
+        };
+        if let Err(error) = link.connection(cancellation).await {
+            note(Some(&error));
+            let error = BuildError::from(error);
+            // All attempts that the settings permit for one host were made.
+            let may_move = place.is_some_and(|place| self.hosts.has_better(place));
+            return Err(if may_move { error } else { error.given_up() });
         }
-        connected?;
         let id = new_id();
         self.created = Some((Arc::clone(&link), id.clone()));
-        let host = Host::prepare(&link, &id, digest, cancellation).await?;
-        Ok((link, host))
+        let prepared = Host::prepare(&link, &id, digest, cancellation).await;
+        note(prepared.as_ref().err());
+        Ok((link, prepared?))
     }
 
     /// Starts the agent, or says in the log why the job runs without it.

@@ -29,9 +29,17 @@ struct Use {
     rests_until: Option<Instant>,
 }
 
-/// One of the hosts' places, for one job. Another layer may put an [`Endpoint`] beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place(usize);
+/// One of the hosts' places, for one job. Clones share it, so it is released on the host that the job moved to. Another layer
+/// may put an [`Endpoint`] beside it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place(Arc<Mutex<PlaceState>>);
+
+#[derive(Debug)]
+struct PlaceState {
+    host: usize,
+    /// The hosts on which the job could not be prepared.
+    failed: Vec<usize>,
+}
 
 /// A host that another layer chose, for example a machine it has just started.
 ///
@@ -39,6 +47,12 @@ pub(crate) struct Place(usize);
 /// settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint(pub HostConfig);
+
+impl Use {
+    fn rests(&self) -> bool {
+        self.rests_until.is_some_and(|until| until > Instant::now())
+    }
+}
 
 impl Hosts {
     pub(crate) fn new(options: Arc<SshOptions>) -> Self {
@@ -53,37 +67,65 @@ impl Hosts {
 
     /// Takes a place on the host with the smallest share of its capacity in use; `None` when all are full.
     ///
-    /// A host that could not be reached is taken only when no other has a place.
+    /// A host that rests is taken only when no other has a place.
     pub(crate) fn take(&self) -> Option<Place> {
         let mut uses = self.uses.lock();
-        let now = Instant::now();
+        let (_, host) = self.least_busy(&uses, &[])?;
+        uses[host].jobs += 1;
+        let failed = Vec::new();
+        Some(Place(Arc::new(Mutex::new(PlaceState { host, failed }))))
+    }
+
+    /// Moves a place to another host if its host rests, or failed for this job, and another one is better.
+    pub(crate) fn improve(&self, place: &Place) {
+        let mut uses = self.uses.lock();
+        let mut state = place.0.lock();
+        if !uses[state.host].rests() && !state.failed.contains(&state.host) {
+            return;
+        }
+        if let Some((false, host)) = self.least_busy(&uses, &state.failed) {
+            uses[state.host].jobs -= 1;
+            uses[host].jobs += 1;
+            state.host = host;
+        }
+    }
+
+    /// Returns whether [`improve`](Self::improve) would move a place whose host failed.
+    pub(crate) fn has_better(&self, place: &Place) -> bool {
+        let uses = self.uses.lock();
+        let better = self.least_busy(&uses, &place.0.lock().failed);
+        matches!(better, Some((false, _)))
+    }
+
+    /// Returns the best host with a place, and whether it rests or is one of those that `failed`.
+    fn least_busy(&self, uses: &[Use], failed: &[usize]) -> Option<(bool, usize)> {
         let has_place = |index: &usize| {
-            self.all[*index]
-                .capacity
-                .is_none_or(|most| uses[*index].jobs < most)
+            let capacity = self.all[*index].capacity;
+            capacity.is_none_or(|most| uses[*index].jobs < most)
         };
         let load = |index: usize| {
             let jobs = u64::from(uses[index].jobs);
             let capacity = u64::from(self.all[index].capacity.unwrap_or(u32::MAX)).max(1);
-            let rests = uses[index].rests_until.is_some_and(|until| until > now);
+            let is_last_choice = uses[index].rests() || failed.contains(&index);
             // Equal shares go to the host with fewer jobs.
-            (rests, jobs * u64::from(u32::MAX) / capacity, jobs)
+            (is_last_choice, jobs * u64::from(u32::MAX) / capacity, jobs)
         };
-        let index = (0..self.all.len())
-            .filter(has_place)
-            .min_by_key(|index| load(*index))?;
-        uses[index].jobs += 1;
-        Some(Place(index))
+        let with_place = (0..self.all.len()).filter(has_place);
+        let (load, index) = with_place.map(|index| (load(index), index)).min()?;
+        Some((load.0, index))
     }
 
-    pub(crate) fn give_back(&self, place: Place) {
-        let jobs = &mut self.uses.lock()[place.0].jobs;
+    pub(crate) fn give_back(&self, place: &Place) {
+        let mut uses = self.uses.lock();
+        let jobs = &mut uses[place.0.lock().host].jobs;
         *jobs = jobs.saturating_sub(1);
     }
 
     /// Notes whether the host of a place could be reached.
-    pub(crate) fn note(&self, place: Place, reached: bool) {
-        let own = &mut self.uses.lock()[place.0];
+    pub(crate) fn note(&self, place: &Place, reached: bool) {
+        let mut uses = self.uses.lock();
+        let mut state = place.0.lock();
+        let own = &mut uses[state.host];
         if reached {
             own.failures = 0;
             own.rests_until = None;
@@ -91,6 +133,8 @@ impl Hosts {
             let rest = FIRST_REST * 2_u32.saturating_pow(own.failures.min(6));
             own.failures += 1;
             own.rests_until = Some(Instant::now() + rest.min(LONGEST_REST));
+            let host = state.host;
+            state.failed.push(host);
         }
     }
 
@@ -101,12 +145,12 @@ impl Hosts {
     /// When the settings or `~/.ssh/config` are invalid.
     pub(crate) fn target(
         &self,
-        place: Option<Place>,
+        place: Option<&Place>,
         endpoint: Option<&Endpoint>,
     ) -> Result<Target, SshError> {
         let host = match (endpoint, place) {
             (Some(Endpoint(host)), _) => host,
-            (None, Some(Place(index))) => &self.all[index],
+            (None, Some(Place(state))) => &self.all[state.lock().host],
             (None, None) => &self.all[0],
         };
         Target::resolve(&self.options, host)
@@ -131,25 +175,66 @@ mod tests {
         Hosts::new(Arc::new(options))
     }
 
+    fn host(place: &Place) -> usize {
+        place.0.lock().host
+    }
+
     #[test]
     fn least_busy_host_is_taken_until_all_are_full() {
         let hosts = hosts(&[Some(1), Some(4)]);
-        let taken: Vec<_> = std::iter::from_fn(|| hosts.take())
-            .map(|place| place.0)
-            .collect();
-        assert_eq!(taken, [0, 1, 1, 1, 1]);
-        hosts.give_back(Place(0));
-        assert_eq!(hosts.take(), Some(Place(0)));
-        assert_eq!(hosts.take(), None);
+        let taken: Vec<_> = std::iter::from_fn(|| hosts.take()).collect();
+        let found: Vec<_> = taken.iter().map(host).collect();
+        assert_eq!(found, [0, 1, 1, 1, 1]);
+        hosts.give_back(&taken[0]);
+        assert_eq!(host(&hosts.take().unwrap()), 0);
+        assert!(hosts.take().is_none());
     }
 
     #[test]
     fn unreachable_host_is_the_last_choice() {
         let hosts = hosts(&[None, None]);
-        hosts.note(Place(0), false);
-        assert_eq!(hosts.take(), Some(Place(1)));
-        assert_eq!(hosts.take(), Some(Place(1)));
-        hosts.note(Place(0), true);
-        assert_eq!(hosts.take(), Some(Place(0)));
+        let first = hosts.take().unwrap();
+        hosts.note(&first, false);
+        hosts.give_back(&first);
+        assert_eq!(host(&hosts.take().unwrap()), 1);
+        assert_eq!(host(&hosts.take().unwrap()), 1);
+        hosts.note(&first, true);
+        assert_eq!(host(&hosts.take().unwrap()), 0);
+    }
+
+    #[test]
+    fn place_moves_from_a_host_that_failed_to_one_with_room() {
+        let hosts = hosts(&[Some(2), Some(1), Some(1)]);
+        let jobs = || -> Vec<_> { hosts.uses.lock().iter().map(|own| own.jobs).collect() };
+        let place = hosts.take().unwrap();
+        hosts.improve(&place);
+        assert_eq!(host(&place), 0, "its host does not rest");
+        for (next, expect) in [(1, [0, 1, 0]), (2, [0, 0, 1])] {
+            hosts.note(&place, false);
+            // The rest may be over when the job is tried again.
+            hosts.uses.lock()[next - 1].rests_until = None;
+            assert!(hosts.has_better(&place));
+            hosts.improve(&place.clone());
+            assert_eq!((host(&place), jobs()), (next, expect.to_vec()));
+        }
+        hosts.note(&place, false);
+        assert!(!hosts.has_better(&place));
+        hosts.improve(&place);
+        assert_eq!((host(&place), jobs()), (2, vec![0, 0, 1]));
+        hosts.give_back(&place);
+        assert_eq!(jobs(), [0, 0, 0]);
+    }
+
+    #[test]
+    fn place_stays_when_the_other_hosts_are_full() {
+        let hosts = hosts(&[Some(1), Some(1)]);
+        let [first, second] = [(); 2].map(|()| hosts.take().unwrap());
+        hosts.note(&first, false);
+        assert!(!hosts.has_better(&first));
+        hosts.improve(&first);
+        assert_eq!(host(&first), 0);
+        hosts.give_back(&second);
+        hosts.improve(&first);
+        assert_eq!(host(&first), 1);
     }
 }

@@ -61,7 +61,7 @@ impl ExecutorProvider for SshProvider {
 
     async fn release(&self, config: &RunnerConfig, data: ExecutorData) {
         if let Some(place) = data.get::<Place>() {
-            self.hosts.give_back(*place);
+            self.hosts.give_back(place);
         }
         self.base.release(config, data).await;
     }

@@ -1,11 +1,13 @@
 //! Who is trusted and who is let in.
 
 use crate::support::fault_proxy::FaultProxy;
-use crate::support::run::{config, config_through, create, open, options, prepare_options};
+use crate::support::run::{
+    config, config_through, create, open, options, prepare_options, runner_config,
+};
 use crate::support::sshd::{PASSWORD, Sshd, free_port, keygen};
-use executor_core::FailureReason;
 use executor_core::prelude::*;
-use executor_ssh::{EngineChoice, SshConfig, provider};
+use executor_core::{AcquireError, FailureReason};
+use executor_ssh::{EngineChoice, HostConfig, SshConfig, provider};
 use executor_testkit::RecordingTrace;
 use std::fs;
 use std::io::Read;
@@ -240,6 +242,53 @@ async fn hosts_that_do_not_answer_are_given_up() {
     .await;
     settings.host = Some("no-such-host.invalid".to_owned());
     refused(settings, reason, &["connect to no-such-host.invalid"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn job_moves_from_a_dead_host_to_one_with_room() {
+    // R-EXEC-100
+    let server = Sshd::start();
+    let mut settings = of(&server);
+    settings.connect_timeout = Some(1);
+    settings.capacity = Some(1);
+    let at = |port| HostConfig {
+        port: Some(port),
+        ..HostConfig::default()
+    };
+    settings.hosts = vec![at(free_port()), at(server.port)];
+    let provider = provider(options(settings));
+    let acquire = || async {
+        let never = Cancellation::new();
+        let acquired = provider.acquire(&runner_config(), &never).await;
+        (acquired.unwrap(), never)
+    };
+    let (data, never) = acquire().await;
+    let mut executor = provider.create(&data).unwrap();
+    let prepared = executor.prepare(prepare_options(&RecordingTrace::new()), &never);
+    let error = prepared.await.unwrap_err();
+    assert!(error.is_temporary(), "{}", error.chain());
+    executor.cleanup().await.unwrap();
+    let mut executor = provider.create(&data).unwrap();
+    let prepared = executor.prepare(prepare_options(&RecordingTrace::new()), &never);
+    prepared.await.unwrap();
+    executor.cleanup().await.unwrap();
+
+    // The place on the dead host is free; a job there has no better one.
+    let (other, _) = acquire().await;
+    let mut executor = provider.create(&other).unwrap();
+    let prepared = executor.prepare(prepare_options(&RecordingTrace::new()), &never);
+    let error = prepared.await.unwrap_err();
+    assert!(!error.is_temporary(), "{}", error.chain());
+    let full = provider.acquire(&runner_config(), &never).await;
+    assert!(matches!(full, Err(AcquireError::NoFreeExecutor)));
+    provider.release(&runner_config(), data).await;
+    provider.release(&runner_config(), other).await;
+    let taken = [acquire().await, acquire().await];
+    let full = provider.acquire(&runner_config(), &never).await;
+    assert!(matches!(full, Err(AcquireError::NoFreeExecutor)));
+    for (data, _) in taken {
+        provider.release(&runner_config(), data).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
