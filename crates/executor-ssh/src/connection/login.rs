@@ -6,6 +6,8 @@ use crate::config::SshOptions;
 use crate::error::SshError;
 use crate::known_hosts::KnownKeys;
 use crate::target::Target;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use rustix::net::sockopt;
 use ssh2::{ErrorCode, MethodType, Session};
@@ -167,7 +169,7 @@ impl Login {
             let mut keys = self.target.identities.clone();
             match &self.target.identity {
                 Some(named) => keys = vec![named.clone()],
-                None => self.ask_agent(session, &mut tried)?,
+                None => self.ask_agent(session, None, &mut tried).map(drop)?,
             }
             for key in keys {
                 if session.authenticated() {
@@ -182,8 +184,7 @@ impl Login {
             if has("password") {
                 self.limit(session);
                 if let Err(error) = session.userauth_password(user, password) {
-                    let refused = "the password was refused".to_owned();
-                    self.note_refusal(session, error, refused, &mut tried)?;
+                    self.note_refusal(session, error, "the password", &mut tried)?;
                 }
             } else {
                 tried.push("the host takes no password".to_owned());
@@ -202,10 +203,19 @@ impl Login {
         })
     }
 
-    /// Offers the keys of the user's SSH agent.
-    fn ask_agent(&self, session: &Session, tried: &mut Vec<String>) -> Result<(), SshError> {
+    /// Offers the keys of the user's SSH agent, or only the one with this public key. Returns whether it has such a key.
+    fn ask_agent(
+        &self,
+        session: &Session,
+        only: Option<&[u8]>,
+        tried: &mut Vec<String>,
+    ) -> Result<bool, SshError> {
         let Some(socket) = &self.options.auth_socket else {
-            return Ok(());
+            return Ok(false);
+        };
+        let silent = |error: &dyn std::fmt::Display| {
+            let socket = socket.display();
+            format!("no SSH agent answers at {socket} (SSH_AUTH_SOCK): {error}")
         };
         match self.await_agent(socket) {
             Ok(()) => {}
@@ -215,8 +225,8 @@ impl Login {
                 return Err(self.unreachable(io::Error::new(io::ErrorKind::TimedOut, text)));
             }
             Err(error) => {
-                tried.push(format!("the SSH agent does not answer: {error}"));
-                return Ok(());
+                tried.push(silent(&error));
+                return Ok(false);
             }
         }
         let connected = session.agent().and_then(|mut agent| {
@@ -226,22 +236,23 @@ impl Login {
             let keys = agent.identities()?;
             Ok((agent, keys))
         });
-        let (agent, keys) = match connected {
+        let (agent, mut keys) = match connected {
             Ok(connected) => connected,
             Err(error) => {
-                tried.push(format!("the SSH agent does not answer: {error}"));
-                return Ok(());
+                tried.push(silent(&error));
+                return Ok(false);
             }
         };
+        keys.retain(|key| only.is_none_or(|only| only == key.blob()));
         for key in &keys {
             self.limit(session);
             let Err(error) = agent.userauth(&self.target.user, key) else {
-                return Ok(());
+                return Ok(true);
             };
-            let refused = format!("key {} of the SSH agent was refused", key.comment());
-            self.note_refusal(session, error, refused, tried)?;
+            let what = format!("key {} of the SSH agent", key.comment());
+            self.note_refusal(session, error, &what, tried)?;
         }
-        Ok(())
+        Ok(!keys.is_empty())
     }
 
     /// Asks the SSH agent for its keys and waits for its answer until the deadline. libssh2 would wait for ever.
@@ -263,24 +274,38 @@ impl Login {
         let key = match fs::read_to_string(path) {
             Ok(key) => key,
             Err(error) if !is_named && error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if is_named => {
+                let text = format!("identity-file {}: {error}", path.display());
+                return Err(SshError::config(text));
+            }
             Err(source) => {
                 let path = path.to_owned();
                 return Err(SshError::Read { path, source });
             }
         };
         self.limit(session);
-        let shown = path.display();
+        let what = format!("key {}", path.display());
         match session.userauth_pubkey_memory(&self.target.user, None, &key, None) {
             Ok(()) => Ok(()),
             Err(error) if is_key_error(&error) => {
-                tried.push(format!(
-                    "key {shown} cannot be used: it has a passphrase (add it to the SSH agent) or a format that is not supported"
-                ));
+                let why = "it has a passphrase, or a format that is not supported";
+                // The agent's other keys were tried before those without a name.
+                let advice = if self.options.auth_socket.is_none() {
+                    "there is no SSH agent (SSH_AUTH_SOCK) that has it"
+                } else if !is_named {
+                    "the SSH agent does not have it (`ssh-add` adds it)"
+                } else if let Some(public) = public_key(path, &key) {
+                    if self.ask_agent(session, Some(&public), tried)? {
+                        return Ok(());
+                    }
+                    "the SSH agent does not have it (`ssh-add` adds it)"
+                } else {
+                    "there is no public key beside it, as the file with `.pub`, to find it in the SSH agent"
+                };
+                tried.push(format!("{what} cannot be used: {why}, and {advice}"));
                 Ok(())
             }
-            Err(error) => {
-                self.note_refusal(session, error, format!("key {shown} was refused"), tried)
-            }
+            Err(error) => self.note_refusal(session, error, &what, tried),
         }
     }
 
@@ -293,11 +318,11 @@ impl Login {
         &self,
         session: &Session,
         error: ssh2::Error,
-        refused: String,
+        what: &str,
         tried: &mut Vec<String>,
     ) -> Result<(), SshError> {
         if is_refusal(&error) {
-            tried.push(refused);
+            tried.push(format!("{what} was refused"));
             return Ok(());
         }
         let code = match error.code() {
@@ -311,11 +336,14 @@ impl Login {
         if code != ErrorCode::Session(DISCONNECTED) {
             return Err(self.failed(error, "logging in"));
         }
-        tried.push(refused);
+        tried.push(format!(
+            "the host closed the connection instead of an answer to {what}, as it does after too many attempts (MaxAuthTries); \
+             with identity-file, one key is tried"
+        ));
         Err(SshError::Login {
             host: self.target.address(),
             user: self.target.user.clone(),
-            tried: format!("{}; then the host closed the connection", tried.join("; ")),
+            tried: tried.join("; "),
         })
     }
 
@@ -366,6 +394,40 @@ fn prefer(session: &Session, kinds: &[String]) -> Result<(), ssh2::Error> {
         return Ok(());
     }
     session.method_pref(MethodType::HostKey, &[known, others].concat().join(","))
+}
+
+/// Returns the public half of a private key with this content: it stands in the file, or beside it in one with `.pub`. The file
+/// may also be a public key, whose private half only the SSH agent has.
+fn public_key(path: &Path, content: &str) -> Option<Vec<u8>> {
+    let of_line = |line: &str| STANDARD.decode(line.split_whitespace().nth(1)?).ok();
+    let body = content
+        .trim()
+        .strip_prefix("-----BEGIN OPENSSH PRIVATE KEY-----")
+        .and_then(|it| it.split("-----").next());
+    let Some(body) = body else {
+        let beside = || {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(".pub");
+            of_line(&fs::read_to_string(beside).ok()?)
+        };
+        return of_line(content)
+            .filter(|_| !content.starts_with('-'))
+            .or_else(beside);
+    };
+    let body: String = body.split_whitespace().collect();
+    let bytes = STANDARD.decode(body).ok()?;
+    // Before the key are the names of a cipher and of a derivation, the options of that, and the number of keys.
+    let mut rest = bytes.strip_prefix(b"openssh-key-v1\0")?;
+    for _ in 0..3 {
+        rest = take_string(rest)?.1;
+    }
+    Some(take_string(rest.get(4..)?)?.0.to_owned())
+}
+
+/// Splits off a string that has its length before it, as in the protocol.
+fn take_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)
 }
 
 /// Returns whether the host answered that it refuses a key or password.

@@ -13,6 +13,7 @@ use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::time::Duration;
 
 fn of(server: &Sshd) -> SshConfig {
@@ -63,23 +64,32 @@ async fn keys_passwords_and_agents_are_accepted() {
     while !socket.exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    let log_in = async |identity: Option<PathBuf>| {
+        let mut settings = of(&server);
+        settings.identity_file = identity;
+        let mut all = options(settings);
+        all.auth_socket = Some(socket.clone());
+        let mut executor = create(&provider(all)).await;
+        let options = prepare_options(&RecordingTrace::new());
+        let prepared = executor.prepare(options, &Cancellation::new()).await;
+        executor.cleanup().await.unwrap();
+        prepared.map_err(|error| error.chain())
+    };
+    let locked = server.path("locked");
+    fs::copy(server.key(), &locked).unwrap();
+    keygen(&["-q", "-p", "-P", "", "-N", "secret", "-f"], &locked);
+    let error = log_in(Some(locked.clone())).await.unwrap_err();
+    assert!(error.contains("agent does not have it"), "{error}");
     #[expect(clippy::disallowed_methods, reason = "fills the user's SSH agent")]
     let added = std::process::Command::new("ssh-add")
         .arg(server.key())
         .env("SSH_AUTH_SOCK", &socket)
         .status();
     assert!(added.unwrap().success());
-    let mut settings = of(&server);
-    settings.identity_file = None;
-    let mut all = options(settings);
-    all.auth_socket = Some(socket);
-    let mut executor = create(&provider(all)).await;
-    let options = prepare_options(&RecordingTrace::new());
-    executor
-        .prepare(options, &Cancellation::new())
-        .await
-        .unwrap();
-    executor.cleanup().await.unwrap();
+    // The agent has the key without its passphrase.
+    for identity in [None, Some(locked), Some(server.path("key.pub"))] {
+        log_in(identity).await.unwrap();
+    }
     agent.kill().unwrap();
     agent.wait().unwrap();
 }
@@ -103,9 +113,17 @@ async fn wrong_keys_are_refused_with_their_names() {
     wrong.identity_file = Some(locked);
     refused(wrong.clone(), reason, &["passphrase", "SSH agent"]).await;
     wrong.identity_file = Some(server.path("missing"));
-    refused(wrong.clone(), reason, &["missing", "No such file"]).await;
+    let parts = ["identity-file", "missing", "No such file"];
+    refused(wrong.clone(), reason, &parts).await;
     wrong.identity_file = None;
-    refused(wrong, reason, &["no key and no password to try"]).await;
+    refused(wrong.clone(), reason, &["no key and no password to try"]).await;
+    let mut all = options(wrong);
+    all.auth_socket = Some(server.path("gone"));
+    let mut executor = create(&provider(all)).await;
+    let options = prepare_options(&RecordingTrace::new());
+    let prepared = executor.prepare(options, &Cancellation::new()).await;
+    let error = prepared.unwrap_err().chain();
+    assert!(error.contains("gone (SSH_AUTH_SOCK): No such"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,7 +135,7 @@ async fn host_that_permits_few_attempts_is_a_refused_login() {
     settings.identity_file = Some(key);
     settings.password = Some("wrong".to_owned());
     let reason = FailureReason::RunnerConfigurationError;
-    let parts = ["first was refused", "closed the connection"];
+    let parts = ["closed the connection", "first", "MaxAuthTries"];
     refused(settings, reason, &parts).await;
 }
 
