@@ -34,7 +34,9 @@ const RECEIVE: &str = "umask 077; new=$1.$2; \
 #[derive(Debug)]
 pub(crate) struct RunningAgent {
     link: Arc<Link>,
+    /// The command that starts a proxy, and what it prints before.
     proxy: String,
+    start_mark: String,
     /// The channel that started it, until it is used.
     first: Mutex<Option<Channel>>,
 }
@@ -132,12 +134,14 @@ pub(crate) async fn start(
          while [ $left -gt 0 ]; do\n\
          if [ -S agent/agent.sock ]; then\n\
          mv agent.started agent.pid 2>/dev/null\n\
+         echo '= start {id}'\n\
          exec {proxy}\n\
          fi\n\
          [ -f agent.started ] && read -r agent <agent.started && ! kill -0 \"$agent\" 2>/dev/null && break\n\
          if sleep 0.02 2>/dev/null; then left=$((left - 1)); else sleep 1; left=$((left - 50)); fi\n\
          done\n\
          cat agent.log >&2\nexit 1",
+        id = host.id(),
         job = quote(&host.job_dir),
         program = quote(program),
     );
@@ -146,13 +150,18 @@ pub(crate) async fn start(
         host.id(),
         quote(&start)
     );
-    let channel = fail_point!(
+    let mut channel = fail_point!(
         "executor_ssh::agent::start",
         link.exec(&command, cancellation).await
     )?;
+    let start_mark = host.start_mark();
+    channel.output.drop_until(&start_mark);
+    let id = host.id();
+    let proxy = format!("{register}echo '= start {id}'\nexec {proxy}");
     Ok(RunningAgent {
         link,
-        proxy: format!("exec sh -c {}", quote(&format!("{register}exec {proxy}"))),
+        proxy: format!("exec sh -c {}", quote(&proxy)),
+        start_mark,
         first: Mutex::new(Some(channel)),
     })
 }
@@ -179,7 +188,9 @@ impl StepsConnector for RunningAgent {
         if let Some(channel) = first {
             return Ok(Box::new(channel));
         }
-        Ok(Box::new(self.link.exec(&self.proxy, cancellation).await?))
+        let mut channel = self.link.exec(&self.proxy, cancellation).await?;
+        channel.output.drop_until(&self.start_mark);
+        Ok(Box::new(channel))
     }
 }
 

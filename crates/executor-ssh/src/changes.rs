@@ -174,10 +174,11 @@ impl Changes {
         let [directory, kept, key, path] = words;
         let words = [directory, kept, key, path, RECEIVE_CHANGES];
         let send = self.host.command(MARK_TRANSFER, &words)?;
-        let channel = fail_point!(
+        let mut channel = fail_point!(
             "executor_ssh::changes::send",
             self.link.exec(&send, cancellation).await
         )?;
+        channel.output.drop_until(&self.host.start_mark());
         let (output, mut input) = tokio::io::split(channel);
         let mut output = tokio::io::BufReader::new(output);
         let known = self.read_index(&mut output).await?;

@@ -107,11 +107,12 @@ impl TarTransfer {
     ) -> Result<Channel, BuildError> {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         let line = self.host.command(command, &words)?;
-        let started = fail_point!(
+        let mut started = fail_point!(
             "executor_ssh::files::tar",
             self.link.exec(&line, cancellation).await
-        );
-        Ok(started?)
+        )?;
+        started.output.drop_until(&self.host.start_mark());
+        Ok(started)
     }
 
     fn broken(&self) -> SshError {

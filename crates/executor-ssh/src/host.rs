@@ -138,14 +138,21 @@ impl Host {
         ))
     }
 
-    /// Returns the command that runs a script of the job with these arguments.
+    /// Returns the line after which the output of a [command](Self::command) begins. What is before it comes from the start
+    /// files of the user's shell.
+    pub(crate) fn start_mark(&self) -> String {
+        format!("= start {}\n", self.id())
+    }
+
+    /// Returns the command that runs a script of the job with these arguments. It prints the [mark](Self::start_mark) first.
     ///
     /// # Errors
     ///
     /// When one of them cannot be written in a command.
     pub(crate) fn command(&self, script: &str, arguments: &[&str]) -> Result<String, SshError> {
-        let script = self.register()? + script;
         let id = self.id();
+        let register = self.register()?;
+        let script = format!("{register}echo '= start {id}'\n{script}");
         let mut line = format!("exec env RUNWRIGHT_PROCESS_MARKER={id} sh -c");
         for word in [&*script, "sh"].iter().chain(arguments) {
             let word = quote_sh(word).map_err(|error| SshError::config(error.to_string()))?;

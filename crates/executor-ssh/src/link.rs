@@ -4,6 +4,7 @@ use crate::config::SshOptions;
 use crate::connection::{Channel, Connection, Event, Exit};
 use crate::error::SshError;
 use crate::host::ANSWER;
+use crate::shell_stage::new_id;
 use crate::target::Target;
 use executor_core::ability::TerminalSize;
 use executor_core::{Cancellation, Retryability};
@@ -155,8 +156,11 @@ impl Link {
     ) -> Result<Answer, SshError> {
         // It has time limits of its own.
         let mut channel = self.exec("exec sh", cancellation).await?;
+        let mark = new_id();
+        channel.output.drop_until(&format!("{mark}\n"));
         let running = async {
-            let sent = channel.input.write(script.as_bytes().to_vec()).await;
+            let script = format!("echo {mark}\n{script}");
+            let sent = channel.input.write(script.into_bytes()).await;
             drop(channel.input);
             let answer = collect(&mut channel.output).await;
             answer.ok_or_else(|| SshError::Broken {

@@ -62,6 +62,8 @@ pub(crate) struct ChannelInput {
 #[derive(Debug)]
 pub(crate) struct ChannelOutput {
     receiver: mpsc::Receiver<Event>,
+    /// What is dropped of standard output.
+    dropped: Option<Prefix>,
     stalled: Arc<AtomicBool>,
     wake: Wake,
     /// The connection stays open as long as the channel is used.
@@ -92,6 +94,7 @@ pub(super) fn new(connection: Connection, wake: &Wake) -> (Channel, mpsc::Receiv
         },
         output: ChannelOutput {
             receiver,
+            dropped: None,
             stalled,
             wake: wake.clone(),
             _connection: connection,
@@ -185,11 +188,52 @@ impl ChannelOutput {
     }
 
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        let event = ready!(self.receiver.poll_recv(cx));
-        if self.stalled.swap(false, Ordering::SeqCst) {
-            self.wake.wake();
+        loop {
+            let event = ready!(self.receiver.poll_recv(cx));
+            if self.stalled.swap(false, Ordering::SeqCst) {
+                self.wake.wake();
+            }
+            let (Some(prefix), Some(Event::Stdout(bytes))) = (&mut self.dropped, &event) else {
+                return Poll::Ready(event);
+            };
+            if let Some(rest) = prefix.rest(bytes) {
+                self.dropped = None;
+                if !rest.is_empty() {
+                    return Poll::Ready(Some(Event::Stdout(rest)));
+                }
+            }
         }
-        Poll::Ready(event)
+    }
+
+    /// Drops standard output up to the end of this mark: what the start files of the user's shell print, as `~/.bashrc`.
+    pub(crate) fn drop_until(&mut self, mark: &str) {
+        self.dropped = Some(Prefix {
+            mark: mark.as_bytes().to_owned(),
+            end: Vec::new(),
+        });
+    }
+}
+
+/// Output before a mark.
+#[derive(Debug)]
+struct Prefix {
+    mark: Vec<u8>,
+    /// The end of the output so far, shorter than the mark.
+    end: Vec<u8>,
+}
+
+impl Prefix {
+    /// Takes more output; returns what follows the mark once that has come.
+    fn rest(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.end.extend_from_slice(bytes);
+        let length = self.mark.len();
+        let at = self.end.windows(length).position(|it| it == self.mark);
+        if let Some(at) = at {
+            return Some(self.end.split_off(at + length));
+        }
+        let surplus = self.end.len().saturating_sub(length - 1);
+        self.end.drain(..surplus);
+        None
     }
 }
 
@@ -249,4 +293,24 @@ impl AsyncWrite for Channel {
 
 fn gone() -> io::Error {
     io::ErrorKind::BrokenPipe.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefix_ends_with_the_mark_however_it_is_split() {
+        let text = b"hello= start = start 7\nrest";
+        for split in 0..text.len() {
+            let (end, mark) = (Vec::new(), b"= start 7\n".to_vec());
+            let mut prefix = Prefix { mark, end };
+            let [first, second] = [&text[..split], &text[split..]];
+            let rest = match prefix.rest(first) {
+                Some(rest) => [&*rest, second].concat(),
+                None => prefix.rest(second).unwrap(),
+            };
+            assert_eq!(rest, b"rest", "{split}");
+        }
+    }
 }

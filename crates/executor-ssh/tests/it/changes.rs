@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
+use tokio::io::AsyncReadExt;
 
 const ENGINES: [EngineChoice; 2] = [EngineChoice::Agent, EngineChoice::Shell];
 /// A file that does not compress, much larger than what a job sends otherwise.
@@ -89,6 +90,16 @@ async fn sent(server: &Sshd, proxy: &FaultProxy, engine: EngineChoice, tree: &Pa
     let bytes = proxy.sent() - before;
     let project = project(&job);
     assert_eq!(listed(Path::new(&project)), listed(tree), "{engine:?}");
+    let transfer = job.executor.abilities().file_transfer.unwrap();
+    let (paths, never) = (["src/unchanged".to_owned()], Cancellation::new());
+    let mut fetched = transfer.get(&project, &paths, &never).await.unwrap();
+    let mut archive = Vec::new();
+    fetched.read_to_end(&mut archive).await.unwrap();
+    let fetched = tar::Archive::new(&*archive).entries().unwrap().count();
+    assert_eq!(
+        fetched,
+        paths.iter().filter(|it| tree.join(it).exists()).count()
+    );
     job.executor.cleanup().await.unwrap();
     server.wait_until_clean().await;
     bytes
@@ -110,6 +121,9 @@ fn large() -> Vec<u8> {
 async fn unchanged_files_are_sent_once() {
     let server = Sshd::start();
     let proxy = FaultProxy::start(server.port);
+    // What the user's shell prints at its start is not a part of any transfer.
+    let start_file = "seq 20000\nprintf '= no line'\n";
+    fs::write(server.home().join(".bashrc"), start_file).unwrap();
     for engine in ENGINES {
         let directory = tempfile::tempdir().unwrap();
         let tree = directory.path();
