@@ -4,6 +4,7 @@
 
 mod agent;
 mod changes;
+mod check;
 mod client_config;
 mod config;
 mod connection;
@@ -21,6 +22,7 @@ mod stage;
 mod target;
 mod terminal;
 
+pub use check::InvalidSetting;
 pub use config::{EngineChoice, HostConfig, NAME, SshConfig, SshOptions};
 pub use error::{Fingerprint, HostKeyError, HostKeyReason, SshError};
 pub use executor::SshExecutor;

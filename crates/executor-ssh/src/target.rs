@@ -1,5 +1,6 @@
 //! Where a host is and who logs in: the settings together with `~/.ssh/config`.
 
+use crate::check::HostParts;
 use crate::client_config::{Entry, expand, look_up};
 use crate::config::{HostConfig, SshOptions};
 use crate::error::SshError;
@@ -63,6 +64,8 @@ impl Target {
                 "the executor ssh needs a host: set host = \"..\" in the section [ssh] of the settings",
             ));
         };
+        host.check()
+            .map_err(|(_, message)| SshError::config(message))?;
         let file = ClientFile::read(options)?;
         let (mut target, jumps) = resolve(options, &file, alias, host)?;
         for jump in jumps.iter().flat_map(|it| it.split(',')) {
@@ -101,6 +104,10 @@ impl ClientFile {
                 path,
                 text: String::new(),
             }),
+            Err(error) if named.is_some() => {
+                let path = path.display();
+                Err(SshError::config(format!("config-file {path}: {error}")))
+            }
             Err(source) => Err(SshError::Read { path, source }),
         }
     }
@@ -150,33 +157,16 @@ fn resolve(
 
 /// Resolves one host of `ProxyJump`: `[user@]host[:port]`.
 fn one_jump(options: &SshOptions, file: &ClientFile, text: &str) -> Result<Target, SshError> {
-    let invalid = || {
+    let parts = HostParts::split(text).filter(|it| it.are_valid());
+    let parts = parts.ok_or_else(|| {
         SshError::config(format!(
-            "proxy_jump: {text:?} is not of the form user@host:port"
+            "the jump {text:?} is not of the form user@host:port"
         ))
-    };
-    let text_without_scheme = text.strip_prefix("ssh://").unwrap_or(text);
-    let (user, place) = match text_without_scheme.rsplit_once('@') {
-        Some((user, place)) => (Some(user.to_owned()), place),
-        None => (None, text_without_scheme),
-    };
-    let (host, port) = match place.strip_prefix('[') {
-        Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or_else(invalid)?;
-            (host, after.strip_prefix(':'))
-        }
-        None => match place.rsplit_once(':') {
-            Some((host, port)) if !host.contains(':') => (host, Some(port)),
-            _ => (place, None),
-        },
-    };
-    let port = port.map(str::parse).transpose().map_err(|_| invalid())?;
-    if host.is_empty() || user.as_deref() == Some("") {
-        return Err(invalid());
-    }
+    })?;
+    let host = parts.host;
     let own = HostConfig {
-        port,
-        user,
+        port: parts.port.and_then(|port| port.parse().ok()),
+        user: parts.user.map(str::to_owned),
         ..HostConfig::default()
     };
     let (mut hop, jumps) = resolve(options, file, host, &own)?;

@@ -9,6 +9,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use workstation::Settings;
 
+/// The section, the name or number of one of several, and the key.
+type Setting<'s> = (&'s str, Option<&'s str>, &'s str);
+
 /// Returns the settings of `[ssh]` and `[[ssh.hosts]]`.
 ///
 /// # Errors
@@ -24,21 +27,51 @@ pub(super) fn ssh_config(settings: &Settings) -> Result<SshConfig, Failure> {
     );
     let config: SshConfig = serde_json::from_value(Value::Object(all))
         .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
-    if config.host.is_none() && config.hosts.iter().all(|it| it.host.is_none()) {
+    if config.host.is_none() && config.hosts.is_empty() {
         return Err(
             Failure::usage(anyhow!("the executor ssh has no host")).with_help(
-                "write `host = \"build.example\"` below `[ssh]` in ~/.runwright/config.toml",
+                "write `host = \"build.example\"` below `[ssh]`, or below `[[ssh.hosts]]` for each of several, in \
+                 ~/.runwright/config.toml",
             ),
         );
     }
+    config.check().map_err(|invalid| {
+        let of = invalid
+            .host
+            .map(|index| settings.members("ssh.hosts")[index]);
+        let section = if of.is_some() { "ssh.hosts" } else { "ssh" };
+        refuse(settings, (section, of, invalid.key), &invalid.message)
+    })?;
     Ok(config)
 }
 
-/// Returns one section, with the password that it refers to.
+/// Returns the error of a setting, with its place or, if it is missing, that of another one in its table.
+fn refuse(settings: &Settings, at: Setting<'_>, why: &str) -> Failure {
+    let (section, of, key) = at;
+    let table: Vec<_> = settings
+        .effective()
+        .into_iter()
+        .filter(|it| it.section.name == section && it.of.as_deref() == of)
+        .collect();
+    let own = table.iter().find(|it| it.key.name == key);
+    let place = own
+        .or(table.first())
+        .and_then(|it| it.origin.place())
+        .map_or_else(String::new, |place| {
+            format!("{}:{}:{}: ", place.file.display(), place.line, place.column)
+        });
+    Failure::usage(anyhow!("{place}{why}"))
+}
+
+/// Returns one section, with the password to which it refers.
 fn table(settings: &Settings, name: &str, of: Option<&str>) -> Result<Map<String, Value>, Failure> {
     let mut table = Map::new();
     for (key, value) in settings.section_of(name, of) {
         let value = serde_json::to_value(value).map_err(Failure::usage)?;
+        if key == "port" && value.as_u64().is_some_and(|port| port > u16::MAX.into()) {
+            let why = format!("`port` is {value}: a port is a number from 1 to 65535");
+            return Err(refuse(settings, (name, of, key), &why));
+        }
         table.insert(key.replace('-', "_"), value);
     }
     let by_variable = table.remove("password_env");
@@ -79,4 +112,46 @@ fn secret_file(file: &str) -> Result<String, Failure> {
 fn wrong(why: &str) -> Failure {
     Failure::usage(anyhow!("invalid settings of [ssh]: {why}"))
         .with_help("`runwright config show --origin` shows where they come from")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn invalid_settings_are_refused_with_their_place() {
+        for (text, expect) in [
+            ("[ssh]\nhost = 'me@h'", "c.toml:2:8: `host` is \"me@h\""),
+            (
+                "[ssh]\nhost = 'h'\nport = 70000",
+                "c.toml:3:8: `port` is 70000",
+            ),
+            (
+                "[ssh]\nhost = 'h'\nproxy-jump = 'a b'",
+                "c.toml:3:14: `proxy-jump`: \"a b\"",
+            ),
+            (
+                "[[ssh.hosts]]\nhost = 'h'\n[[ssh.hosts]]\ncapacity = 2",
+                "c.toml:4:12: number 2 of [[ssh.hosts]] has no `host`",
+            ),
+            (
+                "[[ssh.hosts]]\nhost = 'a'\n[[ssh.hosts]]\nhost = 'h:22'",
+                "c.toml:4:8: `host` is \"h:22\"",
+            ),
+            (
+                "[[ssh.hosts]]\nhost = 'a'\nport = 65536",
+                "c.toml:3:8: `port` is 65536",
+            ),
+            (
+                "[ssh]\nhost = 'h'\n[[ssh.hosts]]\nhost = 'a'",
+                "c.toml:2:8: `host` of [ssh] has no effect",
+            ),
+            ("[ssh]\nuser = 'me'", "the executor ssh has no host"),
+        ] {
+            let settings = Settings::parse(Path::new("c.toml"), text, None).unwrap();
+            let error = ssh_config(&settings).unwrap_err().message();
+            assert!(error.starts_with(expect), "{text}: {error}");
+        }
+    }
 }
