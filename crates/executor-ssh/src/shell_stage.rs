@@ -2,7 +2,8 @@
 //!
 //! The text is one compound command, so that the shell has read all of it before it starts anything. The script runs in a
 //! session of its own. Beside it a watcher reads the rest of the input: a line `TERM` or `KILL` is a signal to send, and
-//! the end of input is `KILL`. So a stop needs no second channel, and the end of this program ends the script.
+//! the end of input is `KILL`. So a stop needs no second channel, and the end of this program ends the script. The watcher of the
+//! job's directory ends what has left the session.
 
 use crate::connection::{ChannelInput, Event, Exit};
 use crate::error::SshError;
@@ -125,7 +126,7 @@ fn text(host: &Host, stage: &Stage<'_>, mark: &str) -> Result<Vec<u8>, BuildErro
          $session {shell} 3<&- <<'{mark}-script' &\n{script}{mark}-script\n\
          first=$!\n\
          send() {{\nset -- \"$1\" \"$first\"\n(\n{SIGNAL_TREE}\n)\n}}\n\
-         (while read -r line <&3; do send \"$line\"; done; send KILL; rm -rf {job}) >/dev/null 2>&1 &\n\
+         (while read -r line <&3; do send \"$line\"; done; send KILL; [ -d {job}/connections ] || rm -rf {job}) >/dev/null 2>&1 &\n\
          watcher=$!\n\
          exec 3<&-\n\
          wait \"$first\"\n\

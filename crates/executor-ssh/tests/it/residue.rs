@@ -228,8 +228,9 @@ async fn killed_program_leaves_nothing() {
         for ends in [true, false] {
             let (script, started) = (server.path("script"), server.path("started"));
             let last = if ends { "" } else { "sleep 1000" };
+            // It leaves the session, and its parent ends.
             let text = format!(
-                "setsid sleep 1000 >/dev/null 2>&1 &\necho $! >{0}.new; mv {0}.new {0}\n{last}\n",
+                "(setsid sleep 1000 >/dev/null 2>&1 & echo $! >{0}.new)\nmv {0}.new {0}\n{last}\n",
                 started.display()
             );
             fs::write(&script, text).unwrap();

@@ -313,6 +313,9 @@ async fn script_without_the_agent_ends_with_its_connection() {
         assert!(Instant::now() < end, "the script runs on");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    // The commands of `after_script` have their directory.
+    job.run("echo after").await.unwrap();
+    assert!(job.output().ends_with("after\n"), "{}", job.output());
     job.executor.cleanup().await.unwrap();
     assert_eq!(left(&server), 0);
 }
