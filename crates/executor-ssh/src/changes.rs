@@ -11,12 +11,12 @@ use crate::spooled::{
     DIRECTORY, END, Entry, LARGEST, LONGEST_INDEX, Spooled, digest, index, parse_index,
 };
 use executor_core::ability::{ByteStream, FileTransfer};
-use executor_core::{BuildError, Cancellation, Retryability};
+use executor_core::{BuildError, Cancellation, JobTrace, JobTraceExt, Retryability};
 use fail_point::fail_point;
 use std::collections::HashMap;
 use std::io::{self, SeekFrom};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -108,6 +108,9 @@ pub(crate) struct Changes {
     pub(crate) name: String,
     /// How many transfers were begun: each of a job is compared with the same one of an earlier job.
     pub(crate) count: AtomicU32,
+    pub(crate) trace: Arc<dyn JobTrace>,
+    /// Whether the log says why all files are sent.
+    pub(crate) said: AtomicBool,
 }
 
 #[async_trait::async_trait]
@@ -127,6 +130,13 @@ impl FileTransfer for Changes {
             spooled = Spooled::read(file, archive, LARGEST) => spooled.map_err(failed)?,
             cause = cancellation.canceled() => return Err(cause.into()),
         };
+        if let Some(name) = &spooled.odd_name
+            && !self.said.swap(true, Ordering::Relaxed)
+        {
+            self.trace.system_line(&format!(
+                "All files are sent to the host, also those that it has from an earlier job: {name:?} cannot be compared"
+            ));
+        }
         if !spooled.entries.is_empty() {
             // Sources are the same in all jobs; caches and artifacts are not.
             let job = if number == 0 { "" } else { &self.name };

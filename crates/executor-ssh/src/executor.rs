@@ -20,7 +20,7 @@ use executor_core::{
 use fail_point::fail_point;
 use shells::quote_sh;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use steps::agent::Agent;
 use steps::{ClientOptions, StepsClient};
 
@@ -95,6 +95,8 @@ impl SshExecutor {
             project: project.to_owned(),
             name: options.job.job_info.name.clone(),
             count: AtomicU32::new(0),
+            trace: Arc::clone(&options.trace),
+            said: AtomicBool::new(false),
         }))
     }
 
@@ -111,7 +113,7 @@ impl SshExecutor {
         }
         let target = self.hosts.target(place, self.endpoint.as_ref())?;
         let trace = self.base.trace()?;
-        for note in &target.notes {
+        for note in self.hosts.new_notes(&target) {
             trace.warning_line(note);
         }
         let link = Arc::new(Link::new(target, Arc::clone(&self.options)));
@@ -130,7 +132,14 @@ impl SshExecutor {
         self.created = Some((Arc::clone(&link), id.clone()));
         let prepared = Host::prepare(&link, &id, digest, cancellation).await;
         note(prepared.as_ref().err());
-        Ok((link, prepared?))
+        let host = prepared?;
+        if !host.base.starts_with(&format!("{}/", host.home)) {
+            trace.warning_line(&format!(
+                "the home directory {} of the host is missing or cannot be written; the job uses {}",
+                host.home, host.base
+            ));
+        }
+        Ok((link, host))
     }
 
     /// Starts the agent, or says in the log why the job runs without it.

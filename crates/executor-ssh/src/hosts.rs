@@ -4,6 +4,7 @@ use crate::config::{HostConfig, SshOptions};
 use crate::error::SshError;
 use crate::target::Target;
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ pub(crate) struct Hosts {
     options: Arc<SshOptions>,
     all: Vec<HostConfig>,
     uses: Mutex<Vec<Use>>,
+    /// The notes about `~/.ssh/config` that a job's log has.
+    logged: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -62,6 +65,7 @@ impl Hosts {
             options,
             all,
             uses: Mutex::new(uses),
+            logged: Mutex::default(),
         }
     }
 
@@ -136,6 +140,15 @@ impl Hosts {
             let host = state.host;
             state.failed.push(host);
         }
+    }
+
+    /// Returns the notes of a host that no job's log has yet.
+    pub(crate) fn new_notes<'t>(&self, target: &'t Target) -> Vec<&'t String> {
+        let mut logged = self.logged.lock();
+        let notes = target.notes.iter();
+        notes
+            .filter(|note| logged.insert((*note).clone()))
+            .collect()
     }
 
     /// Resolves the host of a place; without one, the first host.
@@ -236,5 +249,21 @@ mod tests {
         hosts.give_back(&second);
         hosts.improve(&first);
         assert_eq!(host(&first), 1);
+    }
+
+    #[test]
+    fn keyword_without_effect_is_noted_once() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "ProxyCommand nc\n").unwrap();
+        let config = SshConfig {
+            host: Some("h".to_owned()),
+            config_file: Some(file.path().to_owned()),
+            ..SshConfig::default()
+        };
+        let hosts = Hosts::new(Arc::new(SshOptions::from_environment(config, |_| None)));
+        for expect in [1, 0] {
+            let target = hosts.target(None, None).unwrap();
+            assert_eq!(hosts.new_notes(&target).len(), expect);
+        }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Spooled {
     rest: Option<ByteStream>,
     /// Empty when changes cannot be told from the archive.
     pub(crate) entries: Vec<Entry>,
+    /// The name of an entry for which they cannot.
+    pub(crate) odd_name: Option<String>,
 }
 
 /// An entry of an archive.
@@ -74,21 +76,26 @@ impl Spooled {
                 break Some(archive);
             }
         };
-        let mut entries = Vec::new();
+        let (mut entries, mut odd_name) = (Vec::new(), None);
         if rest.is_none() && size >= SMALLEST {
             let own = file.into_std().await;
             let reading = tokio::task::spawn_blocking(move || {
                 // An archive that cannot be read is refused by the other transfer.
-                let entries = self::entries(&own).ok().flatten();
-                (tokio::fs::File::from_std(own), entries.unwrap_or_default())
+                let (entries, odd_name) = match self::entries(&own) {
+                    Ok(Entries::Plain(entries)) => (entries, None),
+                    Ok(Entries::Odd(name)) => (Vec::new(), Some(name)),
+                    Ok(Entries::TooMany) | Err(_) => (Vec::new(), None),
+                };
+                (tokio::fs::File::from_std(own), entries, odd_name)
             });
-            (file, entries) = reading.await.map_err(io::Error::other)?;
+            (file, entries, odd_name) = reading.await.map_err(io::Error::other)?;
         }
         Ok(Self {
             file,
             size,
             rest,
             entries,
+            odd_name,
         })
     }
 
@@ -104,9 +111,19 @@ impl Spooled {
     }
 }
 
-/// Returns the entries of an archive; `None` if it has others than files, directories and links with ordinary names, or too
-/// many for an index.
-fn entries(mut file: &File) -> io::Result<Option<Vec<Entry>>> {
+/// What an archive has.
+#[derive(Debug, PartialEq, Eq)]
+enum Entries {
+    /// Files, directories and links with ordinary names.
+    Plain(Vec<Entry>),
+    /// Another entry, with this name.
+    Odd(String),
+    /// More than an index may have.
+    TooMany,
+}
+
+/// Returns the entries of an archive.
+fn entries(mut file: &File) -> io::Result<Entries> {
     file.rewind()?;
     let mut archive = Archive::new(BufReader::new(file));
     let mut found = Vec::new();
@@ -118,10 +135,11 @@ fn entries(mut file: &File) -> io::Result<Option<Vec<Entry>>> {
             kind,
             EntryType::Regular | EntryType::Directory | EntryType::Symlink
         );
-        let name = String::from_utf8(entry.path_bytes().into_owned()).ok();
-        let name = name.map(|name| name.trim_end_matches('/').to_owned());
-        let (Some(name), true) = (name.filter(|name| is_exact_pattern(name)), is_known) else {
-            return Ok(None);
+        let bytes = entry.path_bytes();
+        let name = std::str::from_utf8(&bytes).map(|name| name.trim_end_matches('/'));
+        let name = match name {
+            Ok(name) if is_known && is_exact_pattern(name) => name.to_owned(),
+            _ => return Ok(Entries::Odd(String::from_utf8_lossy(&bytes).into_owned())),
         };
         let end = entry.raw_file_position() + entry.size().next_multiple_of(BLOCK);
         found.push(Entry {
@@ -142,11 +160,14 @@ fn entries(mut file: &File) -> io::Result<Option<Vec<Entry>>> {
         let size = entry.bytes.end - entry.bytes.start;
         let copied = io::copy(&mut (&mut reader).take(size), &mut digest)?;
         if copied != size {
-            return Ok(None);
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
         entry.digest.push_str(&hex(&digest.finalize()));
     }
-    Ok(Some(found).filter(|found| index(found).len() <= LONGEST_INDEX))
+    Ok(match index(&found).len() {
+        ..=LONGEST_INDEX => Entries::Plain(found),
+        _ => Entries::TooMany,
+    })
 }
 
 /// Returns whether a line with this name makes GNU tar leave out the entry of this name: it removes spaces at the end.
@@ -214,16 +235,23 @@ mod tests {
         archive.into_inner().unwrap()
     }
 
-    fn entries_of(names: &[&str]) -> Option<Vec<Entry>> {
+    fn entries_of(names: &[&str]) -> Entries {
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, &archive(names, 10)).unwrap();
         entries(&file).unwrap()
     }
 
+    fn plain(names: &[&str]) -> Vec<Entry> {
+        match entries_of(names) {
+            Entries::Plain(entries) => entries,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn incomplete_index_is_refused() {
         let names = ["a", "b c", "d"];
-        let entries = entries_of(&names).unwrap();
+        let entries = plain(&names);
         let (text, size) = (index(&entries), archive(&names, 10).len().to_string());
         // The host prints an empty line at the end.
         let parse = |text: &str| parse_index(&format!("{text}\n"), &size);
@@ -238,9 +266,9 @@ mod tests {
 
     #[test]
     fn names_that_are_no_exact_patterns_are_refused() {
-        assert_eq!(entries_of(&["a", " a", "#a", "*"]).unwrap().len(), 4);
+        assert_eq!(plain(&["a", " a", "#a", "*"]).len(), 4);
         for name in ["a ", "a\n", "a\\", "a\u{3000}"] {
-            assert_eq!(entries_of(&["a", name]), None, "{name:?}");
+            assert_eq!(entries_of(&["a", name]), Entries::Odd(name.to_owned()));
         }
     }
 
@@ -248,8 +276,8 @@ mod tests {
     fn too_long_index_is_refused() {
         let names: Vec<_> = (0..5000).map(|it| format!("{it:04000}")).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
-        assert_eq!(entries_of(&names[..10]).unwrap().len(), 10);
-        assert_eq!(entries_of(&names), None);
+        assert_eq!(plain(&names[..10]).len(), 10);
+        assert_eq!(entries_of(&names), Entries::TooMany);
     }
 
     #[tokio::test]

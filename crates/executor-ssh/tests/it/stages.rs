@@ -122,6 +122,9 @@ async fn directory_below_tmp_replaces_a_home_without_write() {
         assert_eq!(job.output(), "here\n");
         let builds = job.environment.workspace.dirs().builds_dir.clone();
         assert!(builds.starts_with(ours.to_str().unwrap()), "{builds}");
+        let log = String::from_utf8(job.trace.all()).unwrap();
+        let home = server.home().display().to_string();
+        assert!(log.contains(&format!("directory {home} of the host is missing")));
         job.executor.cleanup().await.unwrap();
         assert!(!fs::exists(builds).unwrap());
     }
