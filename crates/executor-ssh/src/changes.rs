@@ -141,7 +141,8 @@ impl FileTransfer for Changes {
             // Sources are the same in all jobs; caches and artifacts are not.
             let job = if number == 0 { "" } else { &self.name };
             let key = digest(format!("{}\n{job}\n{number}", self.project).as_bytes());
-            let transfer = format!("{}-{number}", self.host.id());
+            // No such name begins with another one, which is searched in environments.
+            let transfer = format!("{number}-{}", self.host.id());
             let path = format!("{}/{transfer}", self.host.job_dir);
             let words = [directory, &self.kept, &key, &path];
             let sent = tokio::select! {
@@ -211,7 +212,10 @@ impl Changes {
         input.shutdown().await.map_err(broken)?;
         let mut line = String::new();
         let mut last = output.take(64);
-        last.read_line(&mut line).await.map_err(broken)?;
+        match timeout(UPLOAD, last.read_line(&mut line)).await {
+            Ok(read) => read.map_err(broken)?,
+            Err(_) => return Err(self.silent("unpacking files", UPLOAD)),
+        };
         if line != "= done\n" {
             return Err(broken(io::ErrorKind::UnexpectedEof.into()));
         }
