@@ -191,7 +191,8 @@ impl SshExecutor {
             cache_dir: absolute(&dirs.cache_dir, config.cache_dir.is_none()),
             project_dir: absolute(&dirs.project_dir, has_default_builds),
             temp_dir: absolute(&dirs.temp_dir, has_default_builds),
-            shared: dirs.shared,
+            // By default it is in the job's own directory, which is new.
+            shared: dirs.shared && !has_default_builds,
         })
     }
 }

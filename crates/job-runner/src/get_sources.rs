@@ -4,6 +4,7 @@ use crate::sources::{Attachment, Inputs, Lifetime, SnapshotCopy, Sources};
 use crate::stages::{Stages, into_system_failure, script_of};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, BuildStage, Cancellation, FailureReason, StopLevel, counted};
+use shells::git::GitStrategy;
 use shells::{GitPlan, JobScripts, Script};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -61,12 +62,14 @@ impl Stages<'_, '_> {
         let job = Arc::clone(&self.build.job);
         let sources = &self.build.options.sources;
         let fetches = has_sources(sources, self.git.as_ref(), &job, &self.expanded);
-        if before.is_none() && after.is_none() && !fetches {
+        let emptying = self.emptying()?;
+        if before.is_none() && after.is_none() && emptying.is_none() && !fetches {
             return Ok(());
         }
         let open = self.open(BuildStage::GetSources, self.sources_heading());
         let work = async {
-            self.run_hooks(before, fetch).await?;
+            self.run_own(before, fetch).await?;
+            self.run_own(emptying, fetch).await?;
             if fetches {
                 // A hook after the sources and a cache must precede the artifacts.
                 let inputs = if after.is_none() && self.build.job.cache.is_empty() {
@@ -77,7 +80,7 @@ impl Stages<'_, '_> {
                 self.fetch(fetch, &inputs).await?;
                 self.send_staged(fetch).await?;
             }
-            self.run_hooks(after, fetch).await
+            self.run_own(after, fetch).await
         };
         let done = work.await;
         self.close(open, None, done.is_ok());
@@ -93,18 +96,38 @@ impl Stages<'_, '_> {
         }
     }
 
-    async fn run_hooks(
+    /// Runs a script beside the sources in the environment.
+    async fn run_own(
         &mut self,
-        hooks: Option<Script>,
+        script: Option<Script>,
         fetch: &Cancellation,
     ) -> Result<(), BuildError> {
-        let Some(hooks) = hooks else {
+        let Some(script) = script else {
             return Ok(());
         };
         let result = self
-            .execute(hooks.stage().clone(), hooks.into_text(), fetch)
+            .execute(script.stage().clone(), script.into_text(), fetch)
             .await?;
         self.judge(&result)
+    }
+
+    /// Returns the script that removes the files of earlier jobs where the sources will be sent. `GIT_STRATEGY=none` keeps them.
+    fn emptying(&self) -> Result<Option<Script>, BuildError> {
+        let is_kept = self.build.staging.is_some() && self.environment.workspace.dirs().shared;
+        let strategy = git_settings(&self.build.job, &self.expanded).strategy;
+        if !is_kept
+            || strategy == GitStrategy::None
+            || matches!(self.build.options.sources, Sources::None)
+        {
+            return Ok(None);
+        }
+        let scripts = JobScripts {
+            sources: GitPlan::clear(),
+            pre_get_sources: Vec::new(),
+            post_get_sources: Vec::new(),
+            ..self.scripts.clone()
+        };
+        script_of(&scripts, &BuildStage::GetSources)
     }
 
     /// Returns scripts with the hooks on one side of the sources and nothing else.

@@ -130,10 +130,9 @@ impl<'b, 'r> Stages<'b, 'r> {
         build.context.config.name.clone_into(&mut scripts.runner);
         scripts.is_first = !build.is_resumed();
         // Else the runner does it itself.
-        scripts.removes_project = matches!(
-            environment.workspace,
-            Workspace::Remote { transfer: None, .. }
-        ) && build.own_project(environment.workspace.dirs()).is_some();
+        let is_remote = matches!(environment.workspace, Workspace::Remote { .. });
+        scripts.removes_project = (is_remote || build.staging.is_some())
+            && build.own_project(environment.workspace.dirs()).is_some();
         let git = match build.options.sources {
             Sources::Git(local) => Some(GitSources::plan(&build.job, &expanded, local)?),
             _ => None,

@@ -30,6 +30,23 @@ fn jobs_exchange_files_through_the_driver() {
     assert_eq!(project.leftovers(), Vec::<std::path::PathBuf>::new());
 }
 
+/// Both jobs have the same directory, which the driver keeps.
+#[test]
+fn job_has_no_files_of_an_earlier_job() {
+    let project = project(
+        "one: {stage: build, script: ['touch untracked && mkdir ign && touch ign/x && rm host.py']}\n\
+         two: {stage: test, script: ['ls -A', 'pwd']}\n",
+    );
+    project.write(".gitignore", "ign\n");
+    let done = project
+        .runwright(&["run", "--executor", "driver"])
+        .expect_code(0);
+    for (file, is_there) in [("untracked", false), ("ign", false), ("host.py", true)] {
+        let line = format!("two | {file}\n");
+        assert_eq!(done.stdout.contains(&line), is_there, "{}", done.all());
+    }
+}
+
 #[test]
 fn driver_is_chosen_by_the_user_alone() {
     let project = project("job: {script: ['true']}\n");

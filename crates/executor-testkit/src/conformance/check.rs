@@ -176,6 +176,8 @@ pub(crate) const CHECKS: &[Check] = checks! {
         "The features of the provider are the abilities of its executors.";
     Optional abilities::file_transfer:
         "Files are unchanged after `get` and `put`; a missing path is skipped.";
+    Optional abilities::sent_files_alone:
+        "After the job's directory is emptied and files are sent, it has these alone, whatever an earlier job left there.";
     Optional abilities::terminal:
         "A terminal passes on what is typed, and ends with its shell.";
     Optional abilities::steps:

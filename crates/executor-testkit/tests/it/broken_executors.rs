@@ -289,11 +289,12 @@ async fn a_missing_leftover_probe_is_reported() {
 }
 
 /// Checks that fail in separate tests, here and for the abilities.
-const CAUGHT_SEPARATELY: [&str; 8] = [
+const CAUGHT_SEPARATELY: [&str; 9] = [
     "stop_before_prepare",
     "output_is_live",
     "bounded_memory",
     "file_transfer",
+    "sent_files_alone",
     "terminal",
     "steps",
     "resumable",

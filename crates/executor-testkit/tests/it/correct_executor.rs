@@ -25,6 +25,7 @@ async fn a_correct_executor_passes_the_whole_suite() {
         report.skipped(),
         [
             "file_transfer",
+            "sent_files_alone",
             "terminal",
             "steps",
             "run_steps",

@@ -300,6 +300,42 @@ async fn sources_caches_and_artifacts_are_transferred() {
     assert!(log.contains("Successfully extracted cache"), "{log}");
 }
 
+/// The directory may persist, and keeps what a killed job left there.
+#[tokio::test]
+async fn sources_replace_the_files_of_earlier_jobs() {
+    let repository = Repository::new();
+    repository.write(".gitignore", "ignored\n");
+    let (root, _store, bench) = bench(&repository);
+    let first = ["mkdir -p ignored && touch ignored/x untracked && pwd > $OUT"];
+    let out = path_text(&root.path().join("out"));
+    let job = |id, script: &[&str]| {
+        JobBuilder::new(id)
+            .variable(JobVariable::public("OUT", &out))
+            .script(script.iter().copied())
+    };
+    let outcome = bench.run(job(1, &first).build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    let project = std::fs::read_to_string(&out).expect("written");
+    let project = Path::new(project.trim());
+    assert!(!project.exists(), "the job's copy is removed with the job");
+
+    let leave = || {
+        std::fs::create_dir_all(project.join("ignored")).expect("made");
+        for left in ["ignored/x", "untracked", "src"] {
+            std::fs::write(project.join(left), "old").expect("written");
+        }
+    };
+    leave();
+    let second = ["test -f src/main.c && test ! -e untracked && test ! -e ignored"];
+    let outcome = bench.run(job(2, &second).build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+    leave();
+    let third = ["test \"$(cat src)\" = old && test -e untracked && test -e ignored/x"];
+    let third = job(3, &third).variable(JobVariable::public("GIT_STRATEGY", "none"));
+    let outcome = bench.run(third.build()).await;
+    assert_eq!(outcome.state, JobState::Success, "{}", bench.log());
+}
+
 #[tokio::test]
 async fn untracked_files_are_fetched() {
     let repository = Repository::new();

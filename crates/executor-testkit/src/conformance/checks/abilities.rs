@@ -7,6 +7,7 @@ use executor_core::ability::{
     FileTransfer, StepsConnector, Suspend, Terminal, TerminalRequest, TerminalSize,
 };
 use executor_core::{BuildError, Cancellation, ExitCode, StageStatus};
+use std::io::Cursor;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -69,6 +70,74 @@ async fn copy_files(suite: &Suite, session: &mut Session, transfer: &dyn FileTra
         within(suite.options.deadline, "file transfer", copy).await?,
     )?;
     session.expect("cat 'to/link/a b'", "a\0b").await
+}
+
+/// A job whose files are sent sees none that an earlier job left in the same directory.
+pub(in super::super) async fn sent_files_alone(suite: Arc<Suite>) -> Outcome {
+    let mut first = Session::open(&suite).await?;
+    let Some(transfer) = first.executor.abilities().file_transfer else {
+        first.end(Ok(())).await?;
+        return skipped("the executor has no file transfer");
+    };
+    let slot = first.slot;
+    let packed = leave_files(&suite, &mut first, transfer.as_ref()).await;
+    let archive = match packed {
+        Ok(archive) => {
+            first.end(Ok(())).await?;
+            archive
+        }
+        Err(stop) => return first.end(Err(stop)).await,
+    };
+    let mut opening = Opening::new(&suite).await?;
+    opening.options.slot = slot;
+    let mut second = opening.prepare().await?;
+    let Some(transfer) = second.executor.abilities().file_transfer else {
+        let lost = failed("the second job has no file transfer");
+        return second.end(lost).await;
+    };
+    let outcome = receive_files(&suite, &mut second, transfer.as_ref(), archive).await;
+    second.end(outcome).await
+}
+
+/// Packs one file, and then leaves others beside it.
+async fn leave_files(
+    suite: &Suite,
+    session: &mut Session,
+    transfer: &dyn FileTransfer,
+) -> Outcome<Vec<u8>> {
+    session.expect("mkdir -p src && echo 1 > src/a", "").await?;
+    let project_dir = session.dirs().project_dir.clone();
+    let go_on = Cancellation::new();
+    let pack = async {
+        let paths = ["src".to_owned()];
+        let mut archive = transfer.get(&project_dir, &paths, &go_on).await?;
+        let mut packed = Vec::new();
+        let read = archive.read_to_end(&mut packed).await;
+        read.map_err(|error| BuildError::system("file transfer", "read the archive", error))?;
+        Ok(packed)
+    };
+    let packed = within(suite.options.deadline, "file transfer", pack).await?;
+    let leave = "echo 2 > src/a; echo 3 > src/deleted; mkdir -p ignored; echo 4 > ignored/.x";
+    session.expect(leave, "").await?;
+    no_error("file transfer", packed)
+}
+
+async fn receive_files(
+    suite: &Suite,
+    session: &mut Session,
+    transfer: &dyn FileTransfer,
+    archive: Vec<u8>,
+) -> Outcome {
+    // The runner does so before it sends the sources.
+    let empty = "find . -mindepth 1 -maxdepth 1 -exec rm -rf -- {} +";
+    session.expect(empty, "").await?;
+    let project_dir = session.dirs().project_dir.clone();
+    let go_on = Cancellation::new();
+    let put = transfer.put(&project_dir, Box::new(Cursor::new(archive)), &go_on);
+    let put = within(suite.options.deadline, "file transfer", put).await?;
+    no_error("file transfer", put)?;
+    let list = "find . -mindepth 1 | sort; cat src/a";
+    session.expect(list, "./src\n./src/a\n1\n").await
 }
 
 /// A terminal runs its input and ends with its shell.
