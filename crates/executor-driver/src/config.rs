@@ -7,8 +7,12 @@ use std::time::Duration;
 /// The command of a driver, and how long its calls may take.
 #[derive(Debug, Clone)]
 pub struct DriverConfig {
-    /// The program and its arguments. A relative path starts at the runner's working directory.
+    /// The program and its arguments. A relative path starts at `working_directory`.
     pub command: Vec<String>,
+    /// Where the driver starts. Default: the runner's working directory.
+    ///
+    /// Set it when that directory may be a project whose files must not choose the program.
+    pub working_directory: Option<PathBuf>,
     /// How long the driver may take to start and describe itself. Default: 10 seconds.
     pub start_timeout: Duration,
     /// How long a driver with open calls may be silent when asked for its status, and how long a transfer of files may
@@ -41,6 +45,7 @@ impl DriverConfig {
     pub fn new<W: Into<String>>(command: impl IntoIterator<Item = W>) -> Self {
         Self {
             command: command.into_iter().map(Into::into).collect(),
+            working_directory: None,
             start_timeout: Duration::from_secs(10),
             call_timeout: Duration::from_secs(30),
             prepare_timeout: Duration::from_mins(10),

@@ -167,11 +167,14 @@ impl Driver {
         if let Some(connection) = alive {
             return Ok((connection, directory));
         }
-        let command = Command::new(program)
+        let mut command = Command::new(program)
             .args(arguments)
             // The driver is the user's own tool, and needs the home directory, agents and the search path.
             .envs(host.tree.environment().iter())
             .stdin(Stdin::Piped);
+        if let Some(directory) = &self.config.working_directory {
+            command = command.current_dir(directory);
+        }
         let process = host.tree.spawn(&command).map_err(start_error)?;
         let (connection, serve) = Connection::new(process, self.config.call_timeout);
         current.tasks.spawn(serve);

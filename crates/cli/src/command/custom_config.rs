@@ -25,10 +25,11 @@ pub(super) fn options(settings: &Settings) -> Result<CustomOptions, Failure> {
     };
     let (builds_dir, cache_dir) = (directory("builds_dir"), directory("cache_dir"));
     keys.remove("endpoint_address");
-    let config: CustomConfig = serde_json::from_value(Value::Object(keys)).map_err(|error| {
-        let error = strip_controls(&error.to_string());
-        Failure::usage(anyhow!("invalid settings of [custom]: {error}"))
-    })?;
+    let mut config: CustomConfig =
+        serde_json::from_value(Value::Object(keys)).map_err(|error| {
+            let error = strip_controls(&error.to_string());
+            Failure::usage(anyhow!("invalid settings of [custom]: {error}"))
+        })?;
     if config.run_exec.is_empty() {
         return Err(
             Failure::usage(anyhow!("the custom executor has no driver")).with_help(
@@ -36,6 +37,17 @@ pub(super) fn options(settings: &Settings) -> Result<CustomOptions, Failure> {
                  `runwright config show --origin` names the file",
             ),
         );
+    }
+    for program in [
+        &mut config.config_exec,
+        &mut config.prepare_exec,
+        &mut config.run_exec,
+        &mut config.cleanup_exec,
+    ] {
+        // A mere name is found on the `PATH`.
+        if let Some(directory) = settings.directory().filter(|_| program.contains('/')) {
+            *program = directory.join(&*program).display().to_string();
+        }
     }
     let mut options = CustomOptions::new(config);
     options.builds_dir = builds_dir;
@@ -97,6 +109,14 @@ mod tests {
         let timeout = options.config.prepare_exec_timeout;
         assert_eq!(timeout, Some(Duration::from_secs(7)));
         assert_eq!(options.builds_dir.as_deref(), Some("/builds"));
+        let relative = read("[custom]\nrun-exec = \"boards/run\"\ncleanup-exec = \"cleanup\"\n");
+        let relative = relative.expect("a driver").config;
+        let here = std::env::current_dir().expect("a directory");
+        let run = here.join("boards/run").display().to_string();
+        assert_eq!(
+            (relative.run_exec, &*relative.cleanup_exec),
+            (run, "cleanup")
+        );
         let refused = read("[custom]\nprepare-exec = \"/d\"\n").expect_err("refused");
         assert!(refused.contains("has no driver"), "{refused}");
     }

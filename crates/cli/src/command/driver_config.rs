@@ -33,6 +33,7 @@ pub(super) fn of_settings(settings: &Settings) -> Result<DriverConfig, Failure> 
         return Err(wrong("`command` is missing"));
     }
     let mut config = DriverConfig::new(section.command);
+    config.working_directory = settings.directory();
     for (limit, said) in [
         (&mut config.start_timeout, section.start_timeout),
         (&mut config.call_timeout, section.call_timeout),

@@ -5,13 +5,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Returns a project with the example driver as `host.py`, and the user's settings for it.
+/// Returns a project with the example driver as `host.py`, and the user's settings with a copy of it.
 fn project(pipeline: &str) -> Project {
     let project = Project::with_pipeline(pipeline);
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/drivers/host.py");
-    fs::copy(driver, project.dir().join("host.py")).unwrap();
-    let settings = "[driver]\ncommand = [\"python3\", \"host.py\"]\n";
     fs::create_dir(project.home()).unwrap();
+    for directory in [project.dir(), project.home()] {
+        fs::copy(&driver, directory.join("host.py")).unwrap();
+    }
+    let settings = "[driver]\ncommand = [\"python3\", \"host.py\"]\n";
     fs::write(project.home().join("config.toml"), settings).unwrap();
     project
 }
@@ -65,6 +67,24 @@ fn driver_is_chosen_by_the_user_alone() {
     let refused = project.runwright(&run).expect_code(2);
     let reason = "[driver] is not allowed in a project's settings";
     assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+    fs::remove_file(project.dir().join(".runwright.toml")).unwrap();
+
+    // A relative path in the user's settings is not one in the project, whose files would choose the program.
+    project.write("evil", "#!/bin/sh\ntouch \"$0.started\"\n");
+    make_executable(&project.dir().join("evil"));
+    for (executor, settings) in [
+        ("driver", "[driver]\ncommand = [\"./evil\"]\n"),
+        ("driver", "[driver]\ncommand = [\"sh\", \"evil\"]\n"),
+        (
+            "custom",
+            "[custom]\nbuilds-dir = \"b\"\nrun-exec = \"./evil\"\n",
+        ),
+    ] {
+        fs::write(project.home().join("config.toml"), settings).unwrap();
+        let done = project.runwright(&["run", "--executor", executor]);
+        assert_ne!(done.code, Some(0), "{}", done.all());
+        assert!(!project.dir().join("evil.started").exists(), "{settings}");
+    }
 }
 
 #[test]
@@ -76,7 +96,7 @@ fn dead_driver_fails_the_job_with_its_last_words() {
                         print('the board is on fire', file=sys.stderr)\n        \
                         os._exit(4)\n\
                 host.main(Dies())\n";
-    project.write("host2.py", dies);
+    fs::write(project.home().join("host2.py"), dies).unwrap();
     let settings = "[driver]\ncommand = [\"python3\", \"host2.py\"]\n";
     fs::write(project.home().join("config.toml"), settings).unwrap();
     let done = project

@@ -66,7 +66,10 @@ fn project_of(chapter: &str) -> Project {
     let project = Project::with_pipeline(file);
     if chapter.contains("host.py") {
         let driver = root().join("examples/drivers/host.py");
-        fs::copy(driver, project.dir().join("host.py")).unwrap();
+        fs::create_dir_all(project.home()).unwrap();
+        for directory in [project.dir(), project.home()] {
+            fs::copy(&driver, directory.join("host.py")).unwrap();
+        }
     }
     project
 }

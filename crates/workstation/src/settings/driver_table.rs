@@ -11,8 +11,12 @@ pub(super) const DRIVER: SettingSection = SettingSection {
     about: "The [driver](drivers.md) of `--executor driver`. Its time limits are in seconds.",
     users_alone: Some(RUNNER),
     keys: &[
-        Key::new("command", Texts, "the program and its arguments")
-            .example("[\"python3\", \"/opt/drivers/host.py\"]"),
+        Key::new(
+            "command",
+            Texts,
+            "the program and its arguments; relative paths start at the directory of this file",
+        )
+        .example("[\"python3\", \"/opt/drivers/host.py\"]"),
         Key::new(
             "start-timeout",
             Count,

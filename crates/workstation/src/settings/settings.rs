@@ -75,6 +75,14 @@ pub struct IncludeSettings {
 }
 
 impl Settings {
+    /// Returns the directory of the user's file, where relative paths of drivers start: never a project, whose files are its own.
+    ///
+    /// `None` if there is no file.
+    pub fn directory(&self) -> Option<PathBuf> {
+        let file = std::path::absolute(self.file.as_deref()?).ok()?;
+        file.parent().map(Path::to_owned)
+    }
+
     /// Returns all values, weakest first.
     pub fn said(&self) -> &[LayeredValue] {
         &self.said

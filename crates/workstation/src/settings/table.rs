@@ -450,7 +450,7 @@ const CUSTOM: SettingSection = SettingSection {
             hyphens instead of underscores; the directories are those of its `[[runners]]`.",
     users_alone: Some(RUNNER),
     keys: &[
-        Key::new("run-exec", Text, "the program that runs a stage; required")
+        Key::new("run-exec", Text, "the program that runs a stage; required. Relative paths of programs start at the directory of this file")
             .example("\"/opt/driver/run.sh\""),
         Key::new(
             "run-args",
