@@ -82,6 +82,17 @@ impl Executor for CustomExecutor {
         if let Ok(Some(dialect)) = shell {
             config.shell = Some(dialect);
         }
+        let configured = config.builds_dir.as_ref();
+        let configured = configured.or(self.host.options.builds_dir.as_ref());
+        if let Some(path) = configured
+            && options.slot.concurrent_project_id > 0
+            && may_mix_jobs(path, &reported)
+        {
+            trace.warning_line(&format!(
+                "jobs that run at the same time share the directories below builds_dir {path}: unless each has an environment of \
+                 its own, end the path with /$CI_CONCURRENT_PROJECT_ID, or let config_exec print {{\"builds_dir_is_shared\": true}}"
+            ));
+        }
         set_dirs(config, &reported, &self.host.options, driver)?;
         // The runner's own place for the sources is not the driver's.
         options.project_dir = None;
@@ -183,6 +194,14 @@ fn set_dirs(
     let cache_dir = choose(&reported.cache_dir, &config.cache_dir, &options.cache_dir);
     config.cache_dir = Some(cache_dir.unwrap_or_else(|| driver.absolute("cache")));
     Ok(())
+}
+
+/// Returns whether concurrent jobs of a project may have the same directories below a configured builds directory.
+fn may_mix_jobs(path: &str, reported: &ReportedConfig) -> bool {
+    // A driver that prints either has decided itself.
+    let is_decided = reported.builds_dir.is_some() || reported.builds_dir_is_shared.is_some();
+    // A relative path is in the private directory, and a variable may distinguish the jobs.
+    !is_decided && path.starts_with('/') && !path.contains('$')
 }
 
 fn result(outcome: &Outcome, code: i32) -> StageResult {

@@ -24,6 +24,7 @@ pub(crate) struct TestDriver {
     directory: TempDir,
     pub(crate) config: CustomConfig,
     pub(crate) runner: RunnerConfig,
+    pub(crate) slot: JobSlot,
     pub(crate) observer: RecordingObserver,
     pub(crate) cancellation: Cancellation,
     pub(crate) output_grace: Duration,
@@ -103,6 +104,7 @@ impl TestDriver {
             directory,
             config,
             runner,
+            slot: JobSlot::default(),
             observer: RecordingObserver::new(),
             cancellation: Cancellation::new(),
             output_grace: Duration::from_millis(200),
@@ -144,7 +146,7 @@ impl TestDriver {
             provider: Arc::new(executor_custom::provider(driver)),
             config: Arc::new(self.runner.clone()),
             data: ExecutorData::new(),
-            slot: JobSlot::default(),
+            slot: self.slot,
             active: ActiveJobs::new(),
         };
         BuildRunner::new(options, supervisor)

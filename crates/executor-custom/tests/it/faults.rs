@@ -87,6 +87,27 @@ async fn cancel_reaches_the_active_call() {
     }
 }
 
+/// GitLab Runner says nothing, and the jobs overwrite each other's files.
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_jobs_in_one_directory_are_warned_of() {
+    for (directory, config, is_warned) in [
+        ("builds", "", true),
+        ("builds/$CI_CONCURRENT_PROJECT_ID", "", false),
+        ("builds", "{\"builds_dir_is_shared\": false}", false),
+        ("builds", "{\"builds_dir\": \"/builds\"}", false),
+    ] {
+        let mut driver = TestDriver::new();
+        driver.slot.concurrent_project_id = 1;
+        driver.runner.builds_dir = Some(format!("{}/{directory}", driver.path().display()));
+        driver.plan("config", &format!("echo '{config}'"));
+        let outcome = driver.run(job().build()).await;
+        let log = driver.log();
+        assert_eq!(outcome.state, JobState::Success, "{log}");
+        let warning = "jobs that run at the same time share the directories below builds_dir";
+        assert_eq!(log.contains(warning), is_warned, "{config}: {log}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn endless_output_of_config_is_not_kept() {
     // Bad input 37: 1 GB where a few bytes are expected.
