@@ -6,7 +6,7 @@ use crate::error::CustomError;
 use crate::exit::{Verdict, judge};
 use crate::job_response::job_response;
 use crate::provider::Host;
-use crate::reported_config::{LONGEST, ReportedConfig};
+use crate::reported_config::{KEYS, LONGEST, ReportedConfig};
 use crate::script;
 use crate::stop::CallStop;
 use executor_core::trace::JobTraceExt;
@@ -130,12 +130,19 @@ impl Driver {
         if overflow.is_cancelled() {
             cancellation.check()?;
             let problem = format!("it is longer than {LONGEST} bytes");
-            return Err(CustomError::ConfigOutput { problem }.into());
+            let output = String::new();
+            return Err(CustomError::ConfigOutput { problem, output }.into());
         }
         if let Some(outcome) = called? {
             self.expect_success(Phase::Config, &outcome, cancellation)?;
         }
         let mut config = ReportedConfig::read(&output)?;
+        for key in &config.unknown {
+            self.options.trace.warning_line(&format!(
+                "config_exec printed the key {key:?}, which has no meaning: expected one of {}",
+                KEYS.join(", ")
+            ));
+        }
         let job_env = config.job_env.take().into_iter().flatten();
         let job_env = job_env.map(|(name, value)| (name, value.unwrap_or_default()));
         self.environment.set_job_env(job_env.collect());

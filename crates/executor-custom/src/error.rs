@@ -27,8 +27,12 @@ pub(crate) enum CustomError {
     #[error("{} {end}", phase.key())]
     Failed { phase: Phase, end: String },
     /// The output of `config_exec` is invalid.
-    #[error("config_exec printed invalid output: {problem}")]
-    ConfigOutput { problem: String },
+    #[error("config_exec printed invalid output: {problem}{}", quote(.output))]
+    ConfigOutput {
+        problem: String,
+        /// The output; empty if it says no more than the problem.
+        output: String,
+    },
     /// A file of the driver's directory cannot be written or read.
     #[error("{action} {}", path.display())]
     File {
@@ -84,8 +88,33 @@ impl CustomError {
                 | ProcessError::Unkillable { .. }
                 | ProcessError::Survivors { .. },
             ) => Retryability::Permanent,
+            Self::Start {
+                source: ProcessError::Spawn { source, .. },
+                ..
+            } if is_no_program(source) => Retryability::Permanent,
             _ => Retryability::Temporary,
         }
+    }
+}
+
+/// Returns whether the file cannot be executed, now or later.
+fn is_no_program(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    let is_known = matches!(
+        error.kind(),
+        NotFound | PermissionDenied | NotADirectory | IsADirectory
+    );
+    is_known || error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
+}
+
+/// Quotes the beginning of a driver's output.
+fn quote(output: &str) -> String {
+    const LONGEST: usize = 200;
+    let output = output.trim();
+    match output.char_indices().nth(LONGEST) {
+        _ if output.is_empty() => String::new(),
+        Some((end, _)) => format!("; it begins with {:?}", &output[..end]),
+        None => format!("; it is {output:?}"),
     }
 }
 

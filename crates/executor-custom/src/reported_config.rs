@@ -11,6 +11,17 @@ use std::collections::BTreeMap;
 /// The longest output of `config_exec` that is read, in bytes.
 pub(crate) const LONGEST: usize = 1 << 20;
 
+/// The keys that have a meaning.
+pub(crate) const KEYS: [&str; 7] = [
+    "builds_dir",
+    "builds_dir_is_shared",
+    "cache_dir",
+    "driver",
+    "hostname",
+    "job_env",
+    "shell",
+];
+
 /// The environment of a job, as the driver describes it. Each value overrides the runner's for this job.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -23,6 +34,9 @@ pub(crate) struct ReportedConfig {
     /// Variables of the driver's own later calls; `null` is an empty value.
     pub(crate) job_env: Option<BTreeMap<String, Option<String>>>,
     pub(crate) shell: Option<String>,
+    /// The keys that have no meaning.
+    #[serde(skip)]
+    pub(crate) unknown: Vec<String>,
 }
 
 /// The driver's name and version.
@@ -34,7 +48,7 @@ pub(crate) struct DriverInfo {
 }
 
 impl ReportedConfig {
-    /// Reads the output: nothing, or one JSON object, in which unknown keys are ignored.
+    /// Reads the output: nothing, or one JSON object.
     ///
     /// # Errors
     ///
@@ -43,8 +57,12 @@ impl ReportedConfig {
         if output.trim_ascii().is_empty() {
             return Ok(Self::default());
         }
-        let invalid = |error: serde_json::Error| CustomError::ConfigOutput {
-            problem: format!("expected nothing or one JSON object: {error}"),
+        let invalid_output = |problem: String| CustomError::ConfigOutput {
+            problem,
+            output: String::from_utf8_lossy(output).into_owned(),
+        };
+        let invalid = |error: serde_json::Error| {
+            invalid_output(format!("expected nothing or one JSON object: {error}"))
         };
         // In two steps, since of two equal keys the later counts.
         let value: Value = serde_json::from_slice(output).map_err(invalid)?;
@@ -52,12 +70,16 @@ impl ReportedConfig {
             Value::Object(object) => with_lower_case_keys(object),
             Value::Null => return Ok(Self::default()),
             _ => {
-                return Err(CustomError::ConfigOutput {
-                    problem: "expected nothing or one JSON object".to_owned(),
-                });
+                return Err(invalid_output(
+                    "expected nothing or one JSON object".to_owned(),
+                ));
             }
         };
+        let keys = value.as_object().into_iter().flat_map(Map::keys);
+        let unknown = keys.filter(|key| !KEYS.contains(&key.as_str()));
+        let unknown = unknown.cloned().collect();
         let mut config: Self = serde_json::from_value(value).map_err(invalid)?;
+        config.unknown = unknown;
         for text in [
             &mut config.hostname,
             &mut config.builds_dir,
@@ -73,6 +95,7 @@ impl ReportedConfig {
                     problem: format!(
                         "no process environment can hold the variable {name:?} of `job_env`"
                     ),
+                    output: String::new(),
                 });
             }
         }
@@ -88,6 +111,7 @@ impl ReportedConfig {
         let shell = self.shell.as_deref().map(str::parse).transpose();
         shell.map_err(|error: UnknownShell| CustomError::ConfigOutput {
             problem: error.to_string(),
+            output: String::new(),
         })
     }
 
@@ -129,9 +153,11 @@ mod tests {
             let read = ReportedConfig::read(text.as_bytes());
             read.unwrap_or_else(|error| panic!("{text}: {error}"))
         };
-        for text in ["", " \n", "null", "{}", r#"{"later": true, "shell": ""}"#] {
+        for text in ["", " \n", "null", "{}", r#"{"shell": ""}"#] {
             assert_eq!(accepted(text), ReportedConfig::default(), "{text}");
         }
+        let later = accepted(r#"{"builds_dirr": "/b", "Hostname": "a"}"#);
+        assert_eq!(later.unknown, ["builds_dirr"]);
         let twice = accepted(r#"{"hostname": "a", "hostname": "b"}"#);
         assert_eq!(twice.hostname.as_deref(), Some("b"));
         let cased =

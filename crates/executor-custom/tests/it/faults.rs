@@ -109,6 +109,24 @@ async fn concurrent_jobs_in_one_directory_are_warned_of() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn output_of_config_is_shown_where_it_is_wrong() {
+    let driver = TestDriver::new();
+    driver.plan("config", "echo 'board 7 is ready'");
+    driver.run(job().build()).await;
+    let log = driver.log();
+    let quoted = "one JSON object: expected value at line 1 column 1; it is \"board 7 is ready\"";
+    assert!(log.contains(quoted), "{log}");
+
+    let driver = TestDriver::new();
+    driver.plan("config", "echo '{\"builds_dirr\": \"/b\"}'");
+    let outcome = driver.run(job().build()).await;
+    let log = driver.log();
+    assert_eq!(outcome.state, JobState::Success, "{log}");
+    let warning = "config_exec printed the key \"builds_dirr\", which has no meaning: expected one of builds_dir, ";
+    assert!(log.contains(warning), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn endless_output_of_config_is_not_kept() {
     // Bad input 37: 1 GB where a few bytes are expected.
     let driver = TestDriver::new();
@@ -183,6 +201,15 @@ async fn missing_programs_are_named() {
     let expect =
         "custom: start prepare_exec \"no-such-driver\": program \"no-such-driver\" not found";
     assert_eq!(error, expect);
+    assert_eq!(calls, ["config", "cleanup"], "no retry can help");
+
+    let (_, error, calls) = refused(|it| {
+        let file = it.path().join("prepare.sh");
+        std::fs::write(&file, "#!/bin/sh\n").expect("written");
+        it.config.prepare_exec = file.display().to_string();
+    })
+    .await;
+    assert!(error.contains("Permission denied"), "{error}");
     assert_eq!(calls, ["config", "cleanup"], "no retry can help");
 }
 
