@@ -2,7 +2,12 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+
+/// How long work that must follow a job, such as its cleanup, may take although everything is to end at once.
+pub const ABORT_GRACE: Duration = Duration::from_secs(5);
 
 /// The reason for a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -207,6 +212,28 @@ impl Cancellation {
         self.known_cause()
     }
 
+    /// Waits for work that no stop interrupts, such as a cleanup; `None` after an abort, once the work has had `grace`.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future drops the work.
+    pub async fn unless_aborted<T>(
+        &self,
+        grace: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let earliest = Instant::now() + grace;
+        let aborted = async {
+            self.aborted().await;
+            sleep_until(earliest).await;
+        };
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = aborted => None,
+        }
+    }
+
     fn known_cause(&self) -> CancelCause {
         let cause = self.cause.get();
         cause.expect("`cancel` and `abort` store the cause before they stop a token")
@@ -216,6 +243,28 @@ impl Cancellation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn abort_leaves_work_the_rest_of_its_grace() {
+        let seconds = Duration::from_secs;
+        let check = async |work, aborted_after, expect: Option<()>, ends_after| {
+            let job = Cancellation::new();
+            job.cancel(CancelCause::User);
+            let started = Instant::now();
+            let abort = async {
+                tokio::time::sleep(seconds(aborted_after)).await;
+                job.abort(CancelCause::User);
+            };
+            let work = job.unless_aborted(ABORT_GRACE, tokio::time::sleep(seconds(work)));
+            let ended = async { (work.await, started.elapsed().as_secs()) };
+            let (ended, ()) = tokio::join!(ended, abort);
+            assert_eq!(ended, (expect, ends_after), "{aborted_after}");
+        };
+        check(20, 30, Some(()), 20).await;
+        check(20, 10, None, 10).await;
+        check(20, 1, None, 5).await;
+        check(3, 1, Some(()), 3).await;
+    }
 
     #[test]
     fn child_stops_with_its_parents_cause() {

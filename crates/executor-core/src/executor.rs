@@ -56,7 +56,8 @@ pub struct PrepareOptions {
 /// **Cancellation.** `prepare` and `run` take a [`Cancellation`] and obey it in the leaf that waits.
 /// On `cancel` they terminate the running command and kill it after the grace period; on `abort` they
 /// kill it at once. Both then return [`BuildError::Canceled`] with the cause. The driver awaits the
-/// future of a call to its end and never drops it. `cleanup` takes no cancellation: it has its own deadline.
+/// future of a call to its end and never drops it. `cleanup` takes no cancellation: it has its own deadline, and
+/// after an abort a few seconds. At their end its future is dropped.
 ///
 /// **After a failure.** After an error of `prepare`, only `cleanup` follows. After an error of `run`,
 /// more calls of `run` may follow for `after_script` and uploads, in the same environment. When that

@@ -1,7 +1,7 @@
 //! A worker: acquires capacity, runs a job, releases the capacity.
 
 use crate::active_jobs::ActiveJobs;
-use crate::cancellation::{CancelCause, Cancellation};
+use crate::cancellation::{ABORT_GRACE, CancelCause, Cancellation};
 use crate::config::RunnerConfig;
 use crate::error::{AcquireError, BoxError, BuildError, ProviderError, chain};
 use crate::executor_data::ExecutorData;
@@ -157,9 +157,14 @@ impl Worker {
             Err(error) => return Err(WorkerError::Acquire(error)),
         };
         let turn = self.guarded_turn(data.clone(), cancellation.clone()).await;
-        let released = catch_panic(self.provider.release(&self.config, data)).await;
+        let release = catch_panic(self.provider.release(&self.config, data));
+        let released = cancellation.unless_aborted(ABORT_GRACE, release).await;
         let turn = turn?;
-        released.map_err(panicked)?;
+        if let Some(released) = released {
+            released.map_err(panicked)?;
+        } else {
+            tracing::warn!("The executor was ended before it had released its capacity.");
+        }
         Ok(turn)
     }
 

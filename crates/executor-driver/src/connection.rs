@@ -8,12 +8,13 @@ use crate::error::{DriverError, End};
 use crate::error_output::ErrorOutput;
 use crate::frame::{Decoder, WINDOW, encode};
 use crate::message::{Ack, Description, Empty, OutputStream, Part, Reply, ReplyPart, Request};
-use executor_core::{CancelCause, Cancellation};
+use executor_core::{CancelCause, Cancellation, HumanDuration};
 use parking_lot::Mutex;
 use process::{ExitStatus, OutputSink, Process, Stream, Timing};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender;
@@ -28,12 +29,17 @@ const WAITING_FRAMES: usize = 8;
 /// How long a driver that has closed its standard input may take to exit.
 const EXIT_AFTER_INPUT: Duration = Duration::from_secs(2);
 
+/// How long the end of a driver and of its leases may take without a word to the user.
+const UNMENTIONED: Duration = Duration::from_secs(3);
+
 /// A driver process.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) shared: Shared,
     /// What the driver says about itself, once it was asked.
     pub(crate) description: OnceCell<Description>,
+    /// Whether the driver left a release without an answer.
+    pub(crate) release_hangs: AtomicBool,
     frames: UnboundedSender<Outgoing>,
     /// Bounds what waits in `frames`. Frames that end or acknowledge something need no permit.
     room: Arc<Semaphore>,
@@ -90,6 +96,7 @@ impl Connection {
         let connection = Arc::new(Self {
             shared: Shared::default(),
             description: OnceCell::new(),
+            release_hangs: AtomicBool::new(false),
             frames,
             room: Arc::new(Semaphore::new(WAITING_FRAMES)),
         });
@@ -226,12 +233,27 @@ impl Connection {
     /// Ends the driver: closes its standard input, and terminates it when it has not exited after `grace`.
     pub(crate) async fn close(&self, grace: Duration) {
         self.shared.closing.cancel();
-        let gone = self.shared.gone.cancelled();
-        if timeout(grace, gone).await.is_err() {
+        let ended = mention(grace, "exit", self.shared.gone.cancelled());
+        if timeout(grace, ended).await.is_err() {
             self.shared.stop.cancel(CancelCause::Shutdown);
         }
         self.shared.gone.cancelled().await;
     }
+}
+
+/// Waits for the end of work, and tells the user what the driver takes long for, when the job's log has ended.
+pub(crate) async fn mention<T>(
+    limit: Duration,
+    doing: &'static str,
+    work: impl Future<Output = T>,
+) -> T {
+    tokio::pin!(work);
+    if let Ok(done) = timeout(UNMENTIONED, &mut work).await {
+        return done;
+    }
+    let most = HumanDuration(limit);
+    tracing::warn!("Waiting for the driver to {doing}, for at most {most}.");
+    work.await
 }
 
 impl Shared {

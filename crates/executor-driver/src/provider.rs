@@ -2,7 +2,7 @@
 
 use crate::call::{Answer, Call, Late, Limits};
 use crate::config::DriverConfig;
-use crate::connection::Connection;
+use crate::connection::{Connection, mention};
 use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::executor::DriverExecutor;
@@ -13,6 +13,7 @@ use executor_core::{
     FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
 };
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The executor's name in a registry.
@@ -92,12 +93,22 @@ impl DriverProvider {
 }
 
 /// Releases a lease in the driver process that knows it.
+///
+/// When a release was not answered, the others of the process are sent without waiting for their answers.
 async fn release(connection: &Arc<Connection>, lease: &Lease, limit: Duration) {
+    let hangs = &connection.release_hangs;
     let released = async {
         let mut call = connection.call("release", lease, &[]).await?;
+        if hangs.load(Ordering::Relaxed) {
+            return Ok(Empty {});
+        }
         call.result::<Empty>(limit).await
     };
-    if let Err(error) = released.await {
+    let released = mention(limit, "release its capacity", released).await;
+    if let Err(error) = released {
+        if matches!(error, DriverError::NoAnswer { .. }) {
+            hangs.store(true, Ordering::Relaxed);
+        }
         not_released(&lease.lease, &error);
     }
 }

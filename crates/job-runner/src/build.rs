@@ -14,12 +14,13 @@ use crate::stages::Stages;
 use crate::staging::Staging;
 use crate::timeouts::{self, Deadlines, Timeouts};
 use crate::variables::{self, Facts};
+use executor_core::cancellation::ABORT_GRACE;
 use executor_core::job::{ArtifactWhen, Job, JobId, Step};
 use executor_core::trace::JobTraceExt;
 use executor_core::variable::JobVariables;
 use executor_core::{
-    ActiveJobGuard, BuildDirs, BuildError, Cancellation, Executor, FailureReason, JobObserver,
-    JobOutcome, JobProducts, RunContext, StageReport, StopLevel, Workspace,
+    ActiveJobGuard, BuildDirs, BuildError, Cancellation, Executor, FailureReason, HumanDuration,
+    JobObserver, JobOutcome, JobProducts, RunContext, StageReport, StopLevel, Workspace,
 };
 use jiff::Timestamp;
 use std::io;
@@ -27,6 +28,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// After how long a cleanup is mentioned in the job's log.
+const LONG_CLEANUP: Duration = Duration::from_secs(10);
 
 /// One attempt of one job under way.
 #[derive(Debug)]
@@ -300,20 +304,41 @@ impl Build<'_> {
         }
     }
 
-    /// Cleans up an executor, independent of the job's cancellation.
+    /// Cleans up an executor, also after a cancel. After an abort it has a few seconds.
     pub(crate) async fn cleanup(&self, executor: &mut dyn Executor) {
         let limit = self.options.cleanup_deadline;
         let cleanup = async {
-            let cleaned = tokio::time::timeout(limit, executor.cleanup()).await;
-            cleaned.unwrap_or(Err(BuildError::Timeout {
-                phase: "cleanup",
-                limit,
-            }))
+            let work = tokio::time::timeout(limit, executor.cleanup());
+            let work = self.cancellation.unless_aborted(ABORT_GRACE, work);
+            tokio::pin!(work);
+            let soon = tokio::time::timeout(LONG_CLEANUP.min(limit), &mut work).await;
+            let cleaned = if let Ok(cleaned) = soon {
+                cleaned
+            } else {
+                self.log.warning_line(&format!(
+                    "still cleaning up after {}, for at most {}",
+                    HumanDuration(LONG_CLEANUP),
+                    HumanDuration(limit)
+                ));
+                work.await
+            };
+            match cleaned {
+                Some(Ok(cleaned)) => cleaned,
+                Some(Err(_)) => Err(BuildError::Timeout {
+                    phase: "cleanup",
+                    limit,
+                }),
+                None => {
+                    self.log
+                        .warning_line("the cleanup was ended: the job's environment may remain");
+                    Ok(())
+                }
+            }
         };
         if let Err(error) = catch_panic(&*self.log, cleanup).await {
             self.log
                 .warning_line(&format!("failed to clean up: {}", error.chain()));
-            tracing::warn!(job = %self.job.id, "Cleanup failed; the job's log says why.");
+            tracing::info!(job = %self.job.id, "Cleanup failed; the job's log says why.");
         }
     }
 

@@ -2,7 +2,9 @@
 
 use crate::support::{Bench, job, local_workspace, with_git};
 use executor_core::job::{Artifact, ArtifactWhen};
-use executor_core::{BuildError, BuildStage, ExitCode, FailureReason, JobState, JobVariable};
+use executor_core::{
+    BuildError, BuildStage, CancelCause, ExitCode, FailureReason, JobState, JobVariable,
+};
 use executor_testkit::{Directive, Failure, Moment, ScriptedProvider};
 use job_runner::BuildRunnerOptions;
 use std::sync::Arc;
@@ -271,6 +273,29 @@ async fn hanging_cleanup_is_abandoned() {
         "{}",
         bench.log()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn abort_ends_a_hanging_cleanup() {
+    let provider = ScriptedProvider::new();
+    provider.on(Moment::Cleanup, Directive::hang());
+    let bench = Bench::scripted(&provider, BuildRunnerOptions::default());
+    let started = Instant::now();
+    let abort = async {
+        let timeline = provider.timeline();
+        timeline.wait_for_line("executor(1).cleanup").await;
+        bench.cancellation.cancel(CancelCause::User);
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        bench.cancellation.abort(CancelCause::User);
+    };
+    tokio::join!(bench.run(job().build()), abort);
+    assert_eq!(started.elapsed().as_secs(), 20);
+    let log = bench.log();
+    assert!(
+        log.contains("still cleaning up after 10s, for at most 5m"),
+        "{log}"
+    );
+    assert!(log.contains("the job's environment may remain"), "{log}");
 }
 
 #[tokio::test(start_paused = true)]

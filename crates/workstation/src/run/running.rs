@@ -11,6 +11,7 @@ use crate::history::{
 };
 use crate::run::children::{LocalDownstream, PipelineTree};
 use crate::run::isolation;
+use executor_core::cancellation::ABORT_GRACE;
 use executor_core::{Cancellation, JobVariable, RunnerConfig};
 use process::TempDir;
 use scheduler::ResourceGroups;
@@ -88,11 +89,20 @@ impl<'r> RunningPipeline<'r> {
     pub(super) async fn run(self, cancellation: &Cancellation) -> PipelineReport {
         let report = self.drive(self.driver(), cancellation).await;
         // Before the builds: what it prepared for further jobs has directories below them.
-        if let Err(error) = self.run.provider.shutdown(SHUTDOWN).await {
-            tracing::warn!(
+        let deadline = if cancellation.is_aborted() {
+            ABORT_GRACE
+        } else {
+            SHUTDOWN
+        };
+        let shutdown = self.run.provider.shutdown(deadline);
+        let ended = cancellation.unless_aborted(ABORT_GRACE, shutdown).await;
+        match ended {
+            Some(Ok(())) => {}
+            Some(Err(error)) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
                 "The executor leaves something for the next run to remove."
-            );
+            ),
+            None => tracing::warn!("The executor was ended; what it holds may remain."),
         }
         isolation::discard(&self.run.reserved.sources).await;
         self.pipeline_tree.discard().await;
