@@ -128,6 +128,11 @@ impl Driver {
                 });
             }
         }
+        for unknown in description.unknown_capabilities() {
+            tracing::warn!(
+                "The driver has the unknown capability {unknown:?}: expected capacity, files or reconnect."
+            );
+        }
         let (name, version) = (&description.name, &description.version);
         tracing::info!(name, version, "The driver is ready.");
         Ok(description)

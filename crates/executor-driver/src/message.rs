@@ -157,15 +157,30 @@ pub(crate) enum Capability {
     Reconnect,
 }
 
+impl Capability {
+    const ALL: [Self; 3] = [Self::Capacity, Self::Files, Self::Reconnect];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Capacity => "capacity",
+            Self::Files => "files",
+            Self::Reconnect => "reconnect",
+        }
+    }
+}
+
 impl Description {
     /// Returns whether the driver has a capability.
     pub(crate) fn has(&self, capability: Capability) -> bool {
-        let name = match capability {
-            Capability::Capacity => "capacity",
-            Capability::Files => "files",
-            Capability::Reconnect => "reconnect",
-        };
+        let name = capability.name();
         self.capabilities.iter().any(|it| it == name)
+    }
+
+    /// Returns the capabilities that have no meaning: of a later version, or misspelled.
+    pub fn unknown_capabilities(&self) -> impl Iterator<Item = &str> {
+        let is_known = |name: &str| Capability::ALL.iter().any(|it| it.name() == name);
+        let names = self.capabilities.iter().map(String::as_str);
+        names.filter(move |name| !is_known(name))
     }
 }
 

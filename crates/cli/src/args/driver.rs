@@ -51,8 +51,9 @@ pub(crate) struct DriverCheckArgs {
     /// Run only this check; may be repeated
     #[arg(long, value_name = "CHECK")]
     pub(crate) only: Vec<String>,
-    /// How many jobs run at once where a check starts several; a driver with less capacity fails it
-    #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(u32).range(2..))]
+    /// How many jobs run at once where a check starts several; a driver with less capacity fails it. With 1, the checks of
+    /// concurrent jobs are skipped
+    #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) jobs: u32,
     /// Print the report as JSON
     #[arg(long)]

@@ -15,6 +15,7 @@ use executor_testkit::{
     CheckReport, Report, SuiteOptions, Verdict, check_names, conformance, marked_processes,
     runner_config,
 };
+use parking_lot::Mutex;
 use serde::Serialize;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -34,6 +35,9 @@ pub(crate) fn driver(args: &DriverArgs) -> Result<Exit, Failure> {
         DriverAction::Check(args) => check(args),
     }
 }
+
+/// What failed checks found, each with the first of them.
+type Failures = Vec<(&'static str, String)>;
 
 /// A driver under test.
 struct Tested {
@@ -111,6 +115,13 @@ fn protocol(args: &DriverCheckArgs) -> Result<DriverProtocol, Failure> {
         return Ok(protocol);
     }
     let is_custom = match &args.command[..] {
+        [path, ..] if args.command.len() > 1 && Path::new(path).is_dir() => {
+            let path = strip_controls(path);
+            let error = anyhow!("{path} is a directory of programs, which takes no arguments");
+            return Err(Failure::usage(error).with_help(
+                "name arguments of the programs as `*-args` in section [custom] of your settings, and check it without a command",
+            ));
+        }
         [] => {
             let settings = settings()?;
             let has = |section| !settings.section(section).is_empty();
@@ -183,12 +194,15 @@ impl Tested {
         // The suite asks for leftovers when no job runs; processes on other hosts are the driver's own to report.
         let options = SuiteOptions::new(config.clone())
             .only(args.only.iter().cloned())
-            .jobs(args.jobs)
             .leftovers(move || {
                 let mut left = marked_processes();
                 left.extend(held());
                 left
             });
+        let options = match args.jobs {
+            1 => options.room_for_one(),
+            jobs => options.jobs(jobs),
+        };
         Self {
             provider,
             config,
@@ -307,14 +321,15 @@ async fn run(tested: &Tested, args: &DriverCheckArgs, stop: &Cancellation) -> Re
         verdict,
         duration: started.elapsed(),
     };
-    show(&first, is_shown, style);
+    let shown = Mutex::default();
+    show(&first, is_shown, style, &shown);
     let mut report = Report {
         checks: vec![first],
         ..Report::default()
     };
     if is_started {
         let options = tested.options.clone().stop(stop.clone());
-        let options = options.watcher(move |check| show(check, is_shown, style));
+        let options = options.watcher(move |check| show(check, is_shown, style, &shown));
         let rest = conformance(Arc::clone(&tested.provider), options).await;
         report.checks.extend(rest.checks);
         report.left_out = rest.left_out;
@@ -322,8 +337,8 @@ async fn run(tested: &Tested, args: &DriverCheckArgs, stop: &Cancellation) -> Re
     report
 }
 
-/// Prints a check that has ended; a failed one with what was expected and what came.
-fn show(check: &CheckReport, is_shown: bool, style: Style) {
+/// Prints a check that has ended; a failed one with what was expected and what came, unless another failed in the same way.
+fn show(check: &CheckReport, is_shown: bool, style: Style, failures: &Mutex<Failures>) {
     if !is_shown {
         return;
     }
@@ -331,12 +346,20 @@ fn show(check: &CheckReport, is_shown: bool, style: Style) {
     let text = match &check.verdict {
         Verdict::Passed => format!("{}   {name}\n", style.paint(Tone::Good, "passed")),
         Verdict::Skipped(reason) => format!("skipped  {name}: {}\n", strip_controls(reason)),
-        Verdict::Failed(found) => format!(
-            "{}   {name}\n  expected {}\n  found    {}\n",
-            style.paint(Tone::Bad, "FAILED"),
-            check.contract,
-            strip_controls(found).replace('\n', "\n           "),
-        ),
+        Verdict::Failed(found) => {
+            let failed = style.paint(Tone::Bad, "FAILED");
+            let mut failures = failures.lock();
+            if let Some((first, _)) = failures.iter().find(|(_, other)| other == found) {
+                format!("{failed}   {name}: as {first}\n")
+            } else {
+                failures.push((name, found.clone()));
+                format!(
+                    "{failed}   {name}\n  expected {}\n  found    {}\n",
+                    check.contract,
+                    strip_controls(found).replace('\n', "\n           "),
+                )
+            }
+        }
     };
     // A reader that is gone is noticed with the summary.
     let _ = print(text);

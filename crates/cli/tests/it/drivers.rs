@@ -160,6 +160,54 @@ fn report_shows_the_rule_and_what_came() {
     assert!(left_out.contains(&"many_jobs_at_once".into()));
 }
 
+/// A board on a desk has room for one job, whose checks then run in turn.
+#[test]
+fn driver_with_room_for_one_job_is_checked() {
+    let project = project("job: {script: ['true']}\n");
+    let board = "import host\n\
+                 class Board(host.Host):\n    \
+                     capabilities = ['files', 'capacity', 'filez']\n    \
+                     free = True\n    \
+                     def call_acquire(self, call, params, payload):\n        \
+                         if not self.free: raise host.Refused('busy', 'no_capacity')\n        \
+                         self.free = False\n        \
+                         return {'lease': 'board'}\n    \
+                     def call_release(self, call, params, payload):\n        \
+                         self.free = True\n\
+                 host.main(Board())\n";
+    project.write("board.py", board);
+    let checks = [
+        "many_jobs_at_once",
+        "instances_are_independent",
+        "variables_end_with_their_job",
+        "abort_in_each_stage",
+    ];
+    let only = checks.iter().flat_map(|check| ["--only", *check]);
+    let mut words = vec!["driver", "check", "--jobs", "1"];
+    words.extend(only);
+    words.extend(["python3", "board.py"]);
+    let done = project.runwright(&words).expect_code(0);
+    let done = done.expect_text("skipped  many_jobs_at_once: it needs two jobs at once");
+    let unknown = "unknown capability \"filez\": expected capacity, files or reconnect";
+    done.expect_text(unknown)
+        .expect_text("3 passed, 0 failed, 2 skipped");
+}
+
+#[test]
+fn equal_failures_are_shown_once() {
+    let project = project("job: {script: ['true']}\n");
+    let broken = "import host\n\
+                  class Broken(host.Host):\n    \
+                      def call_prepare(self, call, params, payload):\n        \
+                          raise host.Refused('no power')\n\
+                  host.main(Broken())\n";
+    project.write("broken.py", broken);
+    let done = project.runwright(&[&CHECK[..], &["python3", "broken.py"][..]].concat());
+    let done = done.expect_code(1);
+    assert_eq!(done.stdout.matches("no power").count(), 1, "{}", done.all());
+    done.expect_text("FAILED   exit_codes: as success\n");
+}
+
 #[test]
 fn driver_that_does_not_start_fails_the_first_check() {
     let project = project("job: {script: ['true']}\n");
@@ -220,6 +268,15 @@ fn driver_of_gitlabs_protocol_is_checked_by_all_its_phases() {
     assert!(phases.starts_with("config\nprepare\nrun\n"), "{phases}");
     assert!(phases.ends_with("run\ncleanup\n"), "{phases}");
 
+    // The log of a job has what `prepare` prints, too.
+    let masking = ["driver", "check", "--only", "masking_at_every_split"];
+    let text = fs::read_to_string(project.dir().join("driver.sh")).unwrap();
+    let talks = "; shift\n[ \"$phase\" = prepare ] && echo hello\n";
+    project.write("driver.sh", &text.replacen("; shift\n", talks, 1));
+    project
+        .runwright(&[&masking[..], &words].concat())
+        .expect_code(0);
+
     custom_driver(&project, "exit $code");
     let done = project.runwright(&[&CHECK[..], &words].concat());
     done.expect_code(1)
@@ -250,6 +307,9 @@ fn driver_in_a_directory_or_in_the_settings_needs_no_protocol() {
     check(&["boards"])
         .expect_code(0)
         .expect_text("3 passed, 0 failed");
+    check(&["boards", "extra"])
+        .expect_code(2)
+        .expect_text("boards is a directory of programs, which takes no arguments");
 
     let settings = format!(
         "[custom]\nbuilds-dir = \"builds\"\nrun-exec = \"{}\"\nrun-args = [\"run\"]\n",

@@ -58,6 +58,8 @@ pub(crate) use ensure;
 pub(crate) enum Need {
     Required,
     Optional,
+    /// Required, except of an executor with room for one job.
+    Concurrent,
 }
 
 type Run = fn(Arc<Suite>) -> Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -168,9 +170,9 @@ pub(crate) const CHECKS: &[Check] = checks! {
         "`prepare` may be stopped at any of its steps, and `cleanup` then finds everything it created.";
     Required stop_prepare::stop_before_run:
         "A stage that is stopped before its start does not run, and `run` returns `Canceled`.";
-    Required instances::instances_are_independent:
+    Concurrent instances::instances_are_independent:
         "The executors of one provider do not affect each other.";
-    Required instances::many_jobs_at_once:
+    Concurrent instances::many_jobs_at_once:
         "Concurrent jobs have their own files, variables and logs.";
     Optional abilities::features_match_abilities:
         "The features of the provider are the abilities of its executors.";

@@ -33,6 +33,7 @@ pub struct SuiteOptions {
     pub(crate) job: Job,
     pub(crate) exit_codes: Vec<u8>,
     pub(crate) jobs: u32,
+    pub(crate) has_room_for_one: bool,
     pub(crate) output_bytes: u64,
     pub(crate) line_bytes: usize,
     pub(crate) memory_growth: u64,
@@ -56,6 +57,7 @@ impl SuiteOptions {
             job: JobBuilder::new(1).name("conformance").build(),
             exit_codes: (0..=255).collect(),
             jobs: 50,
+            has_room_for_one: false,
             output_bytes: 100_000_000,
             line_bytes: 10_000_000,
             memory_growth: 48 * 1024 * 1024,
@@ -85,6 +87,12 @@ impl SuiteOptions {
     pub fn jobs(mut self, jobs: u32) -> Self {
         self.jobs = jobs;
         self
+    }
+
+    /// Skips the checks of concurrent jobs, and runs those of other checks in turn: for an executor with room for one job.
+    pub fn room_for_one(mut self) -> Self {
+        self.has_room_for_one = true;
+        self.jobs(1)
     }
 
     /// Sets the length of the longest output in bytes; default 100 MB, at least 16 MB.

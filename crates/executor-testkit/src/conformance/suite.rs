@@ -78,6 +78,11 @@ impl Suite {
     }
 
     async fn run(self: &Arc<Self>, check: &Check) -> Verdict {
+        if check.need == Need::Concurrent && self.options.has_room_for_one {
+            return Verdict::Skipped(
+                "it needs two jobs at once, and there is room for one".to_owned(),
+            );
+        }
         let outcome = match self.options.reason_to_skip(check.name) {
             Some(reason) => Err(Stop::Skipped(reason.to_owned())),
             None => self.attempt(check).await,
@@ -85,7 +90,7 @@ impl Suite {
         match outcome {
             Ok(()) => Verdict::Passed,
             Err(Stop::Failed(reason)) => Verdict::Failed(reason),
-            Err(Stop::Skipped(reason)) if check.need == Need::Required => {
+            Err(Stop::Skipped(reason)) if check.need != Need::Optional => {
                 Verdict::Failed(format!("it cannot be skipped: {reason}"))
             }
             Err(Stop::Skipped(reason)) => Verdict::Skipped(reason),

@@ -1,6 +1,6 @@
 //! Checks of a script's output.
 
-use crate::conformance::check::{Outcome, ensure};
+use crate::conformance::check::{Outcome, ensure, failed};
 use crate::conformance::memory::{MemoryTrace, resident_bytes};
 use crate::conformance::session::{Opening, Session};
 use crate::conformance::suite::Suite;
@@ -73,14 +73,35 @@ pub(in super::super) async fn raw_bytes(suite: Arc<Suite>) -> Outcome {
         }
         let script = format!("printf '{escapes}'; printf '\\303\\050\\r\\033[K{escapes}' >&2");
         let printed = session.print(session.command(script)).await?;
-        ensure!(printed == bytes, "standard output was changed: {printed:?}");
+        expect_bytes("standard output", &printed, &bytes)?;
         let expect = [b"\xc3\x28\r\x1b[K", bytes.as_slice()].concat();
         let errors = session.trace.bytes(TraceStream::STDERR);
-        ensure!(errors == expect, "standard error was changed: {errors:?}");
-        Ok(())
+        expect_bytes("standard error", &errors, &expect)
     };
     let outcome = outcome.await;
     session.end(outcome).await
+}
+
+/// Fails with the first difference.
+fn expect_bytes(name: &str, found: &[u8], expect: &[u8]) -> Outcome {
+    const SHOWN: usize = 8;
+    let Some(at) = (0..found.len().max(expect.len())).find(|at| found.get(*at) != expect.get(*at))
+    else {
+        return Ok(());
+    };
+    let part = |bytes: &[u8]| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        match rest.get(..SHOWN) {
+            Some(part) => format!("{} and more", part.escape_ascii()),
+            None if rest.is_empty() => "the end".to_owned(),
+            None => rest.escape_ascii().to_string(),
+        }
+    };
+    failed(format!(
+        "{name} was changed: from byte {at} on, expected {}, got {}",
+        part(expect),
+        part(found)
+    ))
 }
 
 /// The last output is in the log when `run` returns.

@@ -146,7 +146,11 @@ pub(in super::super) async fn variables_end_with_their_job(suite: Arc<Suite>) ->
         .command("export EXPORTED=1; true")
         .variable("GIVEN", "1");
     let outcome = first.run(given).await;
-    let beside = look_for_variables(&suite).await;
+    let beside = if suite.options.has_room_for_one {
+        Ok(())
+    } else {
+        look_for_variables(&suite).await
+    };
     first.end(outcome.map(drop)).await?;
     beside?;
     look_for_variables(&suite).await
