@@ -5,7 +5,7 @@
 
 use crate::call::{Call, Event, Received};
 use crate::error::{DriverError, End};
-use crate::error_output::ErrorOutput;
+use crate::error_output::{ErrorOutput, JobLogs};
 use crate::frame::{Decoder, WINDOW, encode};
 use crate::message::{Ack, Description, Empty, OutputStream, Part, Reply, ReplyPart, Request};
 use executor_core::{CancelCause, Cancellation, HumanDuration};
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 /// How many frames with a payload wait for a driver that does not read.
 const WAITING_FRAMES: usize = 8;
 
-/// How long a driver that has closed its standard input may take to exit.
+/// How long a driver that has closed its standard input or output may take to exit.
 const EXIT_AFTER_INPUT: Duration = Duration::from_secs(2);
 
 /// How long the end of a driver and of its leases may take without a word to the user.
@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     stop: Cancellation,
     /// Closes the driver's standard input.
     closing: CancellationToken,
+    /// Set when the driver has closed its standard output.
+    output_closed: CancellationToken,
     /// Set after the end of the process.
     gone: CancellationToken,
 }
@@ -91,10 +93,14 @@ impl Connection {
     pub(crate) fn new(
         mut process: Process,
         call_timeout: Duration,
+        logs: Arc<JobLogs>,
     ) -> (Arc<Self>, impl Future<Output = ()> + Send + 'static) {
         let (frames, outgoing) = unbounded_channel();
         let connection = Arc::new(Self {
-            shared: Shared::default(),
+            shared: Shared {
+                error_output: ErrorOutput::new(logs),
+                ..Shared::default()
+            },
             description: OnceCell::new(),
             release_hangs: AtomicBool::new(false),
             frames,
@@ -136,7 +142,10 @@ impl Connection {
             .gone
             .run_until_cancelled(shared.write(stdin, outgoing, call_timeout));
         let watch = shared.gone.run_until_cancelled(self.watch(call_timeout));
-        tokio::join!(run, write, watch);
+        let output = shared
+            .gone
+            .run_until_cancelled(shared.await_closed_output());
+        tokio::join!(run, write, watch, output);
     }
 
     /// Ends a driver that is silent while calls are open, even when asked for its status.
@@ -342,6 +351,15 @@ impl Shared {
         }
     }
 
+    /// Ends a driver that has closed its output, unless it is about to exit anyway, which is the better error.
+    async fn await_closed_output(&self) {
+        self.output_closed.cancelled().await;
+        sleep(EXIT_AFTER_INPUT).await;
+        if !self.closing.is_cancelled() {
+            self.fail(End::ClosedOutput);
+        }
+    }
+
     fn dispatch(&self, reply: Reply, payload: &[u8]) {
         let mut table = self.table.lock();
         let id = reply.id;
@@ -415,6 +433,12 @@ impl OutputSink for Sink<'_> {
         });
         if let Err(refused) = pushed {
             shared.fail(End::NotAFrame(refused));
+        }
+    }
+
+    fn closed(&mut self, stream: Stream) {
+        if stream == Stream::Stdout {
+            self.shared.output_closed.cancel();
         }
     }
 

@@ -4,6 +4,7 @@ use crate::call::parse;
 use crate::config::DriverConfig;
 use crate::connection::Connection;
 use crate::error::{DriverError, End};
+use crate::error_output::JobLogs;
 use crate::message::{Describe, Description, PROTOCOL, Spoken};
 use parking_lot::Mutex;
 use process::{Command, ProcessTree, Settings, Stdin, Supervisor, TempDir};
@@ -17,6 +18,8 @@ use tokio::task::JoinSet;
 #[derive(Debug)]
 pub(crate) struct Driver {
     pub(crate) config: DriverConfig,
+    /// The logs of the jobs in it.
+    pub(crate) logs: Arc<JobLogs>,
     current: Mutex<Current>,
     /// Distinguishes the environments of this provider from those of any other.
     prefix: String,
@@ -50,6 +53,7 @@ impl Driver {
         );
         Self {
             config,
+            logs: Arc::default(),
             current: Mutex::default(),
             prefix,
             next: AtomicU64::new(1),
@@ -181,7 +185,8 @@ impl Driver {
             command = command.current_dir(directory);
         }
         let process = host.tree.spawn(&command).map_err(start_error)?;
-        let (connection, serve) = Connection::new(process, self.config.call_timeout);
+        let (connection, serve) =
+            Connection::new(process, self.config.call_timeout, Arc::clone(&self.logs));
         current.tasks.spawn(serve);
         current.connection = Some(Arc::clone(&connection));
         Ok((connection, directory))

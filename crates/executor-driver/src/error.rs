@@ -86,6 +86,8 @@ pub(crate) enum End {
     NotReading(Duration),
     #[error("closed its standard input, which belongs to the protocol, and was killed")]
     ClosedInput,
+    #[error("closed its standard output, which belongs to the protocol, and was killed")]
+    ClosedOutput,
     #[error("did not describe itself as expected, and was killed")]
     NotDescribed,
     #[error("was stopped")]

@@ -40,6 +40,17 @@ struct Started {
 }
 
 impl DriverExecutor {
+    /// Removes an environment. A driver that died may have left it behind, so another process removes it.
+    async fn remove(&self, environment: &str) -> Result<(), DriverError> {
+        let (connection, _) = self.driver.connect().await?;
+        let mut call = connection
+            .call("cleanup", Cleanup { environment }, &[])
+            .await?;
+        call.result::<Empty>(self.driver.config.cleanup_timeout)
+            .await?;
+        Ok(())
+    }
+
     pub(crate) fn new(driver: Arc<Driver>, lease: Option<Arc<Held>>) -> Self {
         let base = AbstractExecutor::new(AbstractExecutorOptions {
             // The driver names its own in `prepare`.
@@ -81,6 +92,8 @@ impl DriverExecutor {
             runs: 0,
         });
         let options = self.base.options()?;
+        let (trace, variables) = (Arc::clone(&options.trace), Arc::clone(&options.variables));
+        self.driver.logs.add(&environment.name, trace, variables);
         let params = Prepare {
             environment: &environment.name,
             lease: self.lease.as_ref().map(|it| it.name.as_str()),
@@ -105,6 +118,15 @@ impl DriverExecutor {
                 || BuildError::stopped("driver", cancellation),
                 BuildError::from,
             )),
+        }
+    }
+}
+
+impl Drop for DriverExecutor {
+    /// A cleanup that was not awaited leaves the log behind.
+    fn drop(&mut self) {
+        if let Some(started) = &self.started {
+            self.driver.logs.remove(&started.environment.name);
         }
     }
 }
@@ -252,15 +274,9 @@ impl Executor for DriverExecutor {
         let Some(started) = &self.started else {
             return Ok(());
         };
-        // A driver that died may have left the environment behind, so another process removes it.
-        let (connection, _) = self.driver.connect().await?;
-        let params = Cleanup {
-            environment: &started.environment.name,
-        };
-        let mut call = connection.call("cleanup", params, &[]).await?;
-        let removed = call
-            .result::<Empty>(self.driver.config.cleanup_timeout)
-            .await;
+        let environment = &started.environment.name;
+        let removed = self.remove(environment).await;
+        self.driver.logs.remove(environment);
         removed?;
         self.started = None;
         Ok(())

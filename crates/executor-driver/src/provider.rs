@@ -181,6 +181,8 @@ impl ExecutorProvider for DriverProvider {
     fn features(&self, features: &mut FeaturesInfo) -> Result<(), ProviderError> {
         features.variables = true;
         features.shared = true;
+        // The driver gets it, and does with it what it can.
+        features.image = true;
         Ok(())
     }
 

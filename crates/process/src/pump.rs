@@ -147,7 +147,10 @@ impl<'a, S: OutputSink + ?Sized> Pump<'a, S> {
         while total < limit {
             let Some(receiver) = pipe else { break };
             match read(receiver, &mut self.buffer) {
-                Ok(0) => *pipe = None,
+                Ok(0) => {
+                    *pipe = None;
+                    self.sink.closed(stream);
+                }
                 Ok(count) => {
                     total += count;
                     self.sink.write(stream, &self.buffer[..count]);

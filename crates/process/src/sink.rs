@@ -20,6 +20,9 @@ pub trait OutputSink: Send {
     /// Receives the next bytes of a stream: at most 64 KiB, never empty, split anywhere.
     fn write(&mut self, stream: Stream, bytes: &[u8]);
 
+    /// Called when no process has the stream open any more.
+    fn closed(&mut self, _stream: Stream) {}
+
     /// Called once whenever both streams have been silent for
     /// [`Timing::idle_after`](crate::Timing::idle_after), so that a partial line can be shown.
     fn idle(&mut self);

@@ -66,7 +66,12 @@ impl FinishedRun {
         }
         let command = RerunCommand::new(args, &self.plan).resume(self.report.id.0);
         let command = style.paint(Tone::Strong, &command);
-        format!("canceled; continue with {command}\n")
+        let why = match &self.report.error {
+            // An executor that cannot be acquired, for instance.
+            Some(_) => "ended by the error above",
+            None => "canceled",
+        };
+        format!("{why}; continue with {command}\n")
     }
 }
 

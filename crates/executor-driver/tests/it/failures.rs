@@ -164,6 +164,36 @@ async fn driver_that_closes_its_input_is_killed() {
     assert!(message.contains("exited with code 3"), "{message}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn driver_that_closes_its_output_is_killed() {
+    let closes = "call.connection.output.close(); os.dup2(2, 1); ";
+    let silent = with("prepare", &format!("{closes}time.sleep(600)"));
+    check(silent, "prepare", &["closed its standard output"]).await;
+    let exits = with("prepare", &format!("{closes}os._exit(3)"));
+    check(exits, "prepare", &["exited with code 3"]).await;
+}
+
+/// A driver prints there what its author needs to find a fault, also when nothing fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn error_output_is_in_the_log_of_the_job() {
+    let prints = "print('board', params['job']['variables'].get('TOKEN'), file=sys.stderr, flush=True)\n\
+                  return host.Host.call_prepare(self, call, params, payload)";
+    let mut job = TestJob::open(with("prepare", prints)).await.unwrap();
+    let options = OptionsBuilder::new()
+        .config(job.config.clone())
+        .trace(Arc::new(job.trace.clone()))
+        .variable(JobVariable::masked("TOKEN", "hush-hush"))
+        .build();
+    job.executor
+        .prepare(options, &Cancellation::new())
+        .await
+        .unwrap();
+    job.trace
+        .wait_for(TraceStream::SYSTEM, "driver: board [MASKED]")
+        .await;
+    job.end().await.unwrap();
+}
+
 /// What a driver left behind holds its output open, which delays its end a little.
 #[tokio::test(flavor = "multi_thread")]
 async fn process_that_holds_the_output_does_not_hide_the_end() {

@@ -192,7 +192,7 @@ pub(super) static ROWS: [Row; 56] = [
     .unless_empty(),
     Row::warning(
         "services",
-        "the shell executor starts no containers: the services must already run on this machine; `--executor docker` starts them",
+        "only `--executor docker`, and `custom` through its driver, start them: with any other executor they must already run where the job does",
     )
     .in_job(|job| job.services.as_ref().is_some_and(|list| !list.is_empty()))
     .unless_empty(),
