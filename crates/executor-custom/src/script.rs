@@ -87,9 +87,14 @@ pub(crate) fn driver_script<'v>(
         || command.script.as_str(),
         |rest| rest.split_once('\n').map_or("", |(_, body)| body),
     );
-    script.text.push_str(body);
-    if !script.text.ends_with('\n') {
-        script.text.push('\n');
+    if dialect.is_posix() {
+        // Many drivers pass the script to the standard input of a shell, where its commands could read the rest of it.
+        let _ = writeln!(script.text, "eval {} </dev/null", quote_sh_long(body)?);
+    } else {
+        script.text.push_str(body);
+        if !script.text.ends_with('\n') {
+            script.text.push('\n');
+        }
     }
     Ok(script)
 }
