@@ -4,9 +4,9 @@ use crate::conformance::marked;
 use crate::conformance::suite::{Suite, ensure_posix, within};
 use crate::recording::RecordingTrace;
 use executor_core::{
-    BuildDirs, BuildError, BuildStage, Cancellation, Executor, ExecutorData, JobOutcome, JobSlot,
-    JobTrace, JobVariable, PrepareOptions, PreparedEnvironment, RunnerConfig, StageCommand,
-    StageResult, TraceStream,
+    BuildDirs, BuildError, BuildStage, Cancellation, Executor, ExecutorData, Job, JobOutcome,
+    JobSlot, JobTrace, JobVariable, PrepareOptions, PreparedEnvironment, RunnerConfig,
+    StageCommand, StageResult, TraceStream,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,38 @@ pub(crate) struct Session {
     pub(crate) slot: JobSlot,
     /// The mark in the environment of all processes of the job.
     pub(crate) mark: String,
+    /// The variables of the job that each of its stages has.
+    variables: Vec<JobVariable>,
     data: ExecutorData,
+}
+
+/// Gives a job an id of its own, and variables that every runner sets: drivers make names of them.
+fn numbered(mut job: Job, slot: JobSlot) -> Job {
+    job.id.0 += u64::from(slot.concurrent_id);
+    let set = [
+        ("CI_JOB_ID", job.id.to_string()),
+        ("CI_JOB_NAME", job.job_info.name.clone()),
+        ("CI_PIPELINE_ID", job.job_info.pipeline_id.to_string()),
+        ("CI_PROJECT_ID", job.job_info.project_id.to_string()),
+        ("CI_RUNNER_ID", "1".to_owned()),
+        ("CI_CONCURRENT_ID", slot.concurrent_id.to_string()),
+        (
+            "CI_CONCURRENT_PROJECT_ID",
+            slot.concurrent_project_id.to_string(),
+        ),
+    ];
+    let set = set.map(|(name, value)| JobVariable::public(name, value));
+    // Variables of the suite's job override them.
+    job.variables.splice(0..0, set);
+    job
+}
+
+/// Returns the variables that [`numbered`] has set.
+fn of_runner(job: &Job) -> Vec<JobVariable> {
+    let set = job.variables.iter();
+    set.filter(|it| it.key.starts_with("CI_"))
+        .cloned()
+        .collect()
 }
 
 impl Opening {
@@ -62,11 +93,12 @@ impl Opening {
             }
         };
         let trace = RecordingTrace::new();
+        let slot = suite.next_slot();
         let options = OptionsBuilder::new()
             .config(config)
-            .job(suite.options.job.clone())
+            .job(numbered(suite.options.job.clone(), slot))
             .trace(Arc::new(trace.clone()))
-            .slot(suite.next_slot())
+            .slot(slot)
             .build();
         Ok(Self {
             suite: Arc::clone(suite),
@@ -137,6 +169,7 @@ impl Opening {
             executor: self.executor,
             environment,
             slot: self.options.slot,
+            variables: of_runner(&self.options.job),
             trace: self.trace,
             data: self.data,
         };
@@ -179,9 +212,11 @@ impl Session {
 
     /// Returns a builder for a marked user script in the project's directory.
     pub(crate) fn command(&self, script: impl Into<String>) -> CommandBuilder {
-        CommandBuilder::new(script)
+        let command = CommandBuilder::new(script)
             .working_dir(self.dirs().project_dir.clone())
-            .variable(marked::VARIABLE, self.mark.clone())
+            .variable(marked::VARIABLE, self.mark.clone());
+        let each = self.variables.iter();
+        each.fold(command, |command, it| command.variable(&it.key, &it.value))
     }
 
     /// Calls `run` with the deadline and returns its result.
