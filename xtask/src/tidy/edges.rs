@@ -178,6 +178,17 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "process"],
         tests_import: &[],
     },
+    // For authors of drivers, which are programs of their own and import no executor.
+    Row {
+        name: "driver-toolkit",
+        imports: &[],
+        tests_import: &[],
+    },
+    Row {
+        name: "vm-driver",
+        imports: &["driver-toolkit"],
+        tests_import: &["executor-core", "executor-custom", "executor-driver"],
+    },
     // Functions from outside the environment: implements a port of the step-runner.
     Row {
         name: "step-library",

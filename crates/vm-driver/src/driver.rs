@@ -1,0 +1,208 @@
+//! The stages of a job on a virtual machine.
+
+use crate::host::{Address, VmHost, VmState};
+use crate::settings::Settings;
+use driver_toolkit::{
+    Cleanup, Driver, DriverConfig, Failure, Identity, JobContext, Limits, NotReady, Record,
+    SshHost, Stage, State, Store, Target, Wait, pull_once,
+};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How long a call to the host is repeated that has no reason to wait longer.
+const CALL_LIMIT: Duration = Duration::from_mins(2);
+
+/// How long a machine may take from its start until it runs, and from there until scripts can run.
+const BOOT_LIMIT: Duration = Duration::from_mins(15);
+
+/// How long a script waits for the SSH server of a machine that was ready before.
+const RECONNECT_LIMIT: Duration = Duration::from_mins(2);
+
+/// Gives each job a virtual machine of a host.
+#[derive(Debug)]
+pub struct VmDriver<H> {
+    /// The host.
+    pub host: H,
+    /// The settings of the operator.
+    pub settings: Settings,
+    /// Where the driver remembers machines.
+    pub store: Store,
+}
+
+/// What is remembered about a job's machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The host's id of the machine.
+    pub id: String,
+}
+
+impl State for Machine {
+    const VERSION: u32 = 1;
+}
+
+impl<H: VmHost> VmDriver<H> {
+    fn wait(&self, limit: Duration) -> Wait {
+        Wait {
+            limit,
+            pause: self.settings.poll(),
+        }
+    }
+
+    fn ssh(&self, address: Address) -> SshHost {
+        SshHost {
+            port: address.port,
+            identity: self.settings.ssh.identity_file.clone(),
+            ..SshHost::new(address.host, &self.settings.ssh.user)
+        }
+    }
+
+    /// Finds the machine that an earlier attempt has created, or creates one.
+    fn take_over_or_create(
+        &self,
+        name: &str,
+        image: &str,
+        stage: &Stage<'_>,
+    ) -> Result<Machine, Failure> {
+        let id = self
+            .wait(CALL_LIMIT)
+            .until("create the machine", stage, || {
+                if let Some(id) = self.host.find(name)? {
+                    stage.log(format!("the machine {name} exists already and is used"));
+                    return Ok(id);
+                }
+                self.host.create(name, image)
+            })?;
+        Ok(Machine { id })
+    }
+
+    /// Waits until scripts can run.
+    fn await_ssh(&self, id: &str, stage: &Stage<'_>) -> Result<(), Failure> {
+        let wait = self.wait(BOOT_LIMIT);
+        let tools: Vec<_> = self.settings.ssh.tools.iter().map(String::as_str).collect();
+        let mut known = Some(wait.until("enable SSH", stage, || self.host.enable_ssh(id))?);
+        wait.until("wait for SSH", stage, || {
+            // The port may change while the machine boots.
+            let address = match known.take() {
+                Some(address) => address,
+                None => self.host.enable_ssh(id)?,
+            };
+            self.ssh(address).check(&tools, stage)
+        })
+    }
+}
+
+impl<H: VmHost> Driver for VmDriver<H> {
+    fn config(&self, _job: &JobContext) -> Result<DriverConfig, Failure> {
+        Ok(DriverConfig {
+            driver: Identity {
+                name: "runwright-vm-driver".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            hostname: self.settings.hostname.clone(),
+            builds_dir: self.settings.builds_dir.clone(),
+            cache_dir: self.settings.cache_dir.clone(),
+            // Each job has a machine of its own.
+            builds_dir_is_shared: false,
+            shell: self.settings.shell.clone(),
+            job_env: self.settings.job_env.clone(),
+        })
+    }
+
+    fn store(&self) -> &Store {
+        &self.store
+    }
+
+    fn prepare(
+        &self,
+        name: &str,
+        job: &JobContext,
+        record: &Record,
+        stage: &Stage<'_>,
+    ) -> Result<(), Failure> {
+        let image = self.settings.image.resolve(job)?;
+        let resources = self.settings.resources_of(job)?;
+        stage.log(format!("the machine {name} is made from {image}"));
+        let limit = stage.remaining(Duration::MAX);
+        let is_present = || {
+            self.wait(CALL_LIMIT)
+                .until("look for the image", stage, || self.host.has_image(&image))
+        };
+        pull_once(&self.store, &image, limit, stage, is_present, |progress| {
+            self.host.pull(&image, progress, stage)
+        })?;
+
+        let Machine { id } = self.take_over_or_create(name, &image, stage)?;
+        record.save(&Machine { id: id.clone() })?;
+        let mut is_set = resources.is_empty();
+        // A full host has room when another job ends.
+        self.wait(limit).until("start the machine", stage, || {
+            if self.host.state(&id)? != VmState::Stopped {
+                return Ok(());
+            }
+            if !is_set {
+                self.host.set_resources(&id, &resources)?;
+                is_set = true;
+            }
+            self.host.start(&id)
+        })?;
+        self.wait(BOOT_LIMIT)
+            .until("wait for the machine", stage, || {
+                match self.host.state(&id)? {
+                    VmState::Running => Ok(()),
+                    VmState::Failed(reason) => Err(NotReady::never(reason)),
+                    VmState::Stopped => Err(NotReady::never("it has stopped")),
+                    VmState::Changing(reason) => Err(NotReady::NotYet(reason)),
+                }
+            })?;
+        self.await_ssh(&id, stage)
+    }
+
+    fn connect(
+        &self,
+        name: &str,
+        _script: &str,
+        record: &Record,
+        stage: &Stage<'_>,
+    ) -> Result<Box<dyn Target>, Failure> {
+        let Some(Machine { id }) = record.load()? else {
+            return Err(Failure::system(format!(
+                "{name} has no stored state: it was not prepared, or its cleanup has run"
+            )));
+        };
+        let address =
+            self.wait(RECONNECT_LIMIT)
+                .until("reach the machine", stage, || {
+                    match self.host.ssh_address(&id)? {
+                        Some(address) => Ok(address),
+                        None => self.host.enable_ssh(&id),
+                    }
+                })?;
+        Ok(Box::new(self.ssh(address)))
+    }
+
+    fn cleanup(&self, name: &str, record: &Record, cleanup: &mut Cleanup<'_>) {
+        let id = if let Ok(Some(Machine { id })) = record.load() {
+            Some(id)
+        } else {
+            // The state is damaged or was never written; the machine has its name nonetheless.
+            let mut found = None;
+            cleanup.step("find the machine", || {
+                found = self.host.find(name)?;
+                Ok(())
+            });
+            found
+        };
+        let Some(id) = id else { return };
+        cleanup.step("disable SSH", || self.host.disable_ssh(&id));
+        cleanup.step("stop the machine", || self.host.stop(&id));
+        cleanup.step("delete the machine", || self.host.delete(&id));
+    }
+
+    fn keeps(&self, job: &JobContext) -> bool {
+        self.settings.keep_failed && job.has_failed()
+    }
+
+    fn limits(&self) -> Limits {
+        self.settings.limits()
+    }
+}
