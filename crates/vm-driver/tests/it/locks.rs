@@ -74,7 +74,7 @@ fn lock_is_held_by_one_stage_of_one_job() {
 #[test]
 fn lock_file_is_removed_without_a_race() {
     let agent = Agent::start();
-    // R-VM-34: cleanups of one job, many at a time, each of which removes the lock that others wait for.
+    // R-VM-33, R-VM-34: cleanups of one job, many at a time, each of which removes the lock that others wait for.
     let job = agent.job(1);
     job.prepare();
     thread::scope(|scope| {
