@@ -142,6 +142,25 @@ pub(crate) const ENGINE_TOOLS: &[Tool] = &[
     },
 ];
 
+/// The programs that make and start virtual machines.
+pub(crate) const GUEST_TOOLS: &[Tool] = &[
+    Tool {
+        program: "qemu-system-x86_64",
+        package: "qemu-system-x86",
+        optional: None,
+    },
+    Tool {
+        program: "qemu-img",
+        package: "qemu-utils",
+        optional: None,
+    },
+    Tool {
+        program: "mmdebstrap",
+        package: "mmdebstrap",
+        optional: None,
+    },
+];
+
 /// Checks that the tools are present, and installs missing ones where possible.
 ///
 /// # Errors

@@ -19,6 +19,7 @@ mod debian;
 mod docker;
 mod evidence;
 mod fuzz;
+mod guest;
 mod python;
 mod requirements;
 mod rounds;

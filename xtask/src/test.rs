@@ -13,11 +13,11 @@ use std::{env, thread};
 use anyhow::{Context, bail};
 
 use crate::agent::{self, SharedAgent};
-use crate::debian::{self, ENGINE_TOOLS, TOOLS};
+use crate::debian::{self, ENGINE_TOOLS, GUEST_TOOLS, TOOLS};
 use crate::docker::{self, Daemon, Over, Way};
 use crate::skipped::Skipped;
 use crate::workspace::{PREFIX, Workspace};
-use crate::{built, python, rounds, run};
+use crate::{built, guest, python, rounds, run};
 
 /// The variable with the number of tests that a test program runs at once.
 const THREADS: &str = "RUST_TEST_THREADS";
@@ -42,12 +42,13 @@ pub(crate) fn run_sample(
     sample: Option<&str>,
 ) -> anyhow::Result<()> {
     debian::provide(TOOLS)?;
-    let (engine, python, built) = thread::scope(|scope| {
+    let (engine, python, guest, built) = thread::scope(|scope| {
         // The engine's start waits for the network and the disk, so it can overlap with the build.
         let building = scope.spawn(|| build(workspace, args));
         // The engine ends when this function returns, and with the thread that started it.
         let engine = engine(workspace, args);
-        (engine, python(workspace, args), building.join())
+        let guest = guest(workspace, args);
+        (engine, python(workspace, args), guest, building.join())
     });
     let built = built.unwrap_or_else(|panic| resume_unwind(panic))?;
     let shared = built.as_deref().map(SharedAgent::of).transpose()?;
@@ -69,6 +70,9 @@ pub(crate) fn run_sample(
     }
     if let Some(python) = &python {
         command.env(python::VARIABLE, python);
+    }
+    if let Some(guest) = guest? {
+        command.env(guest::VARIABLE, guest);
     }
     let outcome = run::run(command.args(words(args)));
     skipped.print("on this machine");
@@ -228,6 +232,16 @@ fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
     provided
         .inspect_err(|error| println!("test: NO PYTHON CLIENT, its test will fail: {error:#}"))
         .ok()
+}
+
+/// Makes an image for virtual machines, unless the environment names one or the selected tests do not use it.
+fn guest(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
+    let wanted = chosen(args).is_none_or(|package| package == "vm-driver");
+    if env::var_os(guest::VARIABLE).is_some() || !wanted {
+        return Ok(None);
+    }
+    debian::provide(GUEST_TOOLS)?;
+    guest::provide(&workspace.root, &workspace.target_directory).map(Some)
 }
 
 /// The packages whose tests start containers.

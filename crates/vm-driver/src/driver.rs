@@ -3,10 +3,11 @@
 use crate::host::{Address, VmHost, VmState};
 use crate::settings::Settings;
 use driver_toolkit::{
-    Cleanup, Driver, DriverConfig, Failure, Identity, JobContext, Limits, NotReady, Record,
-    SshHost, Stage, State, Store, Target, Wait, pull_once,
+    Cleanup, Driver, DriverConfig, Ended, Failure, Identity, JobContext, Limits, NotReady,
+    OwnStreams, Record, SshHost, Stage, State, Store, Target, Wait, pull_once,
 };
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::time::Duration;
 
 /// How long a call to the host is repeated that has no reason to wait longer.
@@ -20,9 +21,9 @@ const RECONNECT_LIMIT: Duration = Duration::from_mins(2);
 
 /// Gives each job a virtual machine of a host.
 #[derive(Debug)]
-pub struct VmDriver<H> {
+pub struct VmDriver {
     /// The host.
-    pub host: H,
+    pub host: Box<dyn VmHost>,
     /// The settings of the operator.
     pub settings: Settings,
     /// Where the driver remembers machines.
@@ -40,7 +41,7 @@ impl State for Machine {
     const VERSION: u32 = 1;
 }
 
-impl<H: VmHost> VmDriver<H> {
+impl VmDriver {
     fn wait(&self, limit: Duration) -> Wait {
         Wait {
             limit,
@@ -80,18 +81,31 @@ impl<H: VmHost> VmDriver<H> {
         let wait = self.wait(BOOT_LIMIT);
         let tools: Vec<_> = self.settings.ssh.tools.iter().map(String::as_str).collect();
         let mut known = Some(wait.until("enable SSH", stage, || self.host.enable_ssh(id))?);
-        wait.until("wait for SSH", stage, || {
+        let ssh = wait.until("wait for SSH", stage, || {
             // The port may change while the machine boots.
             let address = match known.take() {
                 Some(address) => address,
                 None => self.host.enable_ssh(id)?,
             };
-            self.ssh(address).check(&tools, stage)
-        })
+            let ssh = self.ssh(address);
+            ssh.check(&tools, stage).map(|()| ssh)
+        })?;
+        let Some(command) = self
+            .wait(CALL_LIMIT)
+            .until("look at the machine", stage, || self.host.on_start(id))?
+        else {
+            return Ok(());
+        };
+        match ssh.exec(&command, &mut io::empty(), &OwnStreams, stage)? {
+            Ended::Exited(0) => Ok(()),
+            ended => Err(Failure::system(format!(
+                "the first command in the machine failed ({ended:?}): {command}"
+            ))),
+        }
     }
 }
 
-impl<H: VmHost> Driver for VmDriver<H> {
+impl Driver for VmDriver {
     fn config(&self, _job: &JobContext) -> Result<DriverConfig, Failure> {
         Ok(DriverConfig {
             driver: Identity {

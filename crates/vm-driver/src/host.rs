@@ -2,12 +2,13 @@
 
 use driver_toolkit::{Failure, NotReady, Stage};
 use serde::Deserialize;
+use std::fmt::Debug;
 
 /// A host of virtual machines.
 ///
 /// Each call is one attempt. [`NotReady::NotYet`] means that the same call may succeed later, as when the host is full or does not
 /// answer; the driver then repeats it.
-pub trait VmHost: Sync {
+pub trait VmHost: Debug + Send + Sync {
     /// Returns whether the host has an image.
     ///
     /// # Errors
@@ -77,6 +78,15 @@ pub trait VmHost: Sync {
     ///
     /// When the host refuses.
     fn disable_ssh(&self, id: &str) -> Result<(), NotReady>;
+
+    /// Returns a command of a POSIX shell for a machine that has just started, before scripts run. Default: none.
+    ///
+    /// # Errors
+    ///
+    /// When the host cannot tell.
+    fn on_start(&self, _id: &str) -> Result<Option<String>, NotReady> {
+        Ok(None)
+    }
 
     /// Stops a machine; one that is stopped or gone is not an error.
     ///

@@ -20,8 +20,9 @@ const IMAGE: &str = "VM_IMAGE";
 pub struct Settings {
     /// Which host has the machines.
     pub host: HostKind,
-    /// Where machines are remembered. Default: `vm-driver` beside the file.
-    pub state_dir: Option<PathBuf>,
+    /// Where machines are remembered.
+    #[serde(default = "default_state_dir")]
+    pub state_dir: PathBuf,
     /// The machine's name in the log of jobs. Default: none.
     pub hostname: Option<String>,
     /// Where jobs have their directories in a machine.
@@ -57,6 +58,9 @@ pub struct Settings {
     /// The agent of `host = "jeballto"`.
     #[serde(default)]
     pub jeballto: Jeballto,
+    /// The machines of `host = "qemu"`.
+    #[serde(default)]
+    pub qemu: Qemu,
 }
 
 /// A host of virtual machines.
@@ -65,6 +69,8 @@ pub struct Settings {
 pub enum HostKind {
     /// An agent with the HTTP API of Jeballto.
     Jeballto,
+    /// QEMU on this host.
+    Qemu,
 }
 
 /// How scripts reach a machine.
@@ -117,6 +123,35 @@ impl Default for Jeballto {
             token_file: None,
         }
     }
+}
+
+/// Machines of QEMU on this host.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Qemu {
+    /// The directory of the images.
+    pub images: PathBuf,
+    /// How many machines may run.
+    pub most: usize,
+    /// Whether the memory of a booted image is stored, and machines start from it.
+    pub snapshots: bool,
+    /// The emulator.
+    pub program: String,
+}
+
+impl Default for Qemu {
+    fn default() -> Self {
+        Self {
+            images: "images".into(),
+            most: 2,
+            snapshots: true,
+            program: "qemu-system-x86_64".to_owned(),
+        }
+    }
+}
+
+fn default_state_dir() -> PathBuf {
+    "vm-driver".into()
 }
 
 fn default_builds_dir() -> String {
@@ -192,11 +227,13 @@ impl Settings {
             }
         }
         IMAGE.clone_into(&mut self.image.variable);
-        let beside = |path: &Path| file.parent().unwrap_or(Path::new(".")).join(path);
-        self.state_dir = Some(beside(
-            self.state_dir.as_deref().unwrap_or(Path::new("vm-driver")),
-        ));
+        let file = std::path::absolute(file)
+            .map_err(|error| Failure::system(format!("{}: {error}", file.display())))?;
+        let base = file.parent().unwrap_or(Path::new("/"));
+        let beside = |path: &Path| base.join(path);
+        self.state_dir = beside(&self.state_dir);
         self.ssh.identity_file = self.ssh.identity_file.as_deref().map(beside);
+        self.qemu.images = beside(&self.qemu.images);
         self.jeballto.token_file = self.jeballto.token_file.as_deref().map(beside);
         Ok(self)
     }

@@ -6,5 +6,6 @@ mod cleanup;
 mod conformance;
 mod lifecycle;
 mod locks;
+mod qemu;
 mod scripts;
 mod support;

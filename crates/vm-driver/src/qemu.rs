@@ -1,0 +1,556 @@
+//! Machines of QEMU on this host, one process each.
+
+use crate::host::{Address, Resources, VmHost, VmState};
+use crate::qmp;
+use crate::settings::{Qemu, Settings};
+use driver_toolkit::{Failure, FileLock, NotReady, SshHost, Stage, Wait, quote, resource_name};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+/// How long a machine may take to boot when its memory is recorded.
+const BOOT_LIMIT: Duration = Duration::from_mins(15);
+
+/// How long a memory may take to be written or read.
+const MEMORY_LIMIT: Duration = Duration::from_mins(5);
+
+/// How long one stage may hold the lock of the places.
+const LOCK_LIMIT: Duration = Duration::from_mins(1);
+
+/// Machines of QEMU on this host.
+///
+/// A machine is a directory with its disk, which has only the differences from the image, and a process. An image is
+/// `NAME.qcow2`, or a directory `NAME` with `disk.qcow2` and, to boot a kernel directly, `kernel`, `initrd` and `cmdline`.
+#[derive(Debug)]
+pub struct QemuHost {
+    settings: Qemu,
+    defaults: Resources,
+    /// The directory of the machines.
+    machines: PathBuf,
+    /// The directory of the recorded memories.
+    snapshots: PathBuf,
+    key: PathBuf,
+    user: String,
+}
+
+/// What is stored beside the disk of a machine.
+#[derive(Debug, Serialize, Deserialize)]
+struct Description {
+    image: PathBuf,
+    cpus: u32,
+    memory: u32,
+    /// The port of this host that leads to the machine's SSH server; 0 before the first start.
+    port: u16,
+    /// The memory with which it starts, instead of booting.
+    snapshot: Option<PathBuf>,
+    /// The accelerator that works, once that is known.
+    accelerator: Option<String>,
+    /// Whether its last start was completed.
+    started: bool,
+}
+
+/// The files of a machine.
+#[derive(Debug)]
+struct Files(PathBuf);
+
+impl Files {
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn read(&self) -> Result<Option<Description>, NotReady> {
+        let path = self.at("machine.json");
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)
+                .map(Some)
+                .map_err(|error| NotReady::never(format!("{}: {error}", path.display()))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("read", &path)(error)),
+        }
+    }
+
+    fn write(&self, description: &Description) -> Result<(), NotReady> {
+        let (path, partial) = (self.at("machine.json"), self.at("machine.json.new"));
+        let text = serde_json::to_vec(description).map_err(NotReady::never)?;
+        fs::write(&partial, text).map_err(failed("write", &partial))?;
+        fs::rename(&partial, &path).map_err(failed("write", &path))
+    }
+
+    /// Returns the process of the machine, also one whose start was interrupted: the path of its `pid` is in its arguments.
+    fn process(&self) -> Option<u32> {
+        let own = self.at("pid");
+        let own = own.as_os_str().as_encoded_bytes();
+        fs::read_dir("/proc").ok()?.flatten().find_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let arguments = fs::read(entry.path().join("cmdline")).ok()?;
+            let mut arguments = arguments.split(|byte| *byte == 0);
+            arguments.any(|it| it == own).then_some(pid)
+        })
+    }
+
+    /// Ends the process of a machine.
+    fn end(&self) -> Result<(), NotReady> {
+        let Some(pid) = self.process() else {
+            return Ok(());
+        };
+        run(program("kill").args(["-KILL", &pid.to_string()]))?;
+        if self.process().is_some() {
+            return Err(NotReady::not_yet("its process ends"));
+        }
+        Ok(())
+    }
+}
+
+fn failed(action: &str, path: &Path) -> impl Fn(io::Error) -> NotReady {
+    let text = format!("{action} {}", path.display());
+    move |error| NotReady::never(format!("{text}: {error}"))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a machine outlives the stage that starts it, and has no supervisor but its state"
+)]
+fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs a program to its end; an error has what it printed.
+fn run(command: &mut Command) -> Result<(), NotReady> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| NotReady::never(format!("start {name}: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(NotReady::never(format!(
+        "{name} failed ({}): {}",
+        output.status,
+        text.trim()
+    )))
+}
+
+impl QemuHost {
+    /// Returns the host; nothing is created yet.
+    ///
+    /// Without an `identity-file`, the settings get one in the state directory; the file is created with the first machine.
+    pub fn new(settings: &mut Settings) -> Self {
+        let key = settings
+            .ssh
+            .identity_file
+            .get_or_insert_with(|| settings.state_dir.join("key"));
+        Self {
+            settings: settings.qemu.clone(),
+            defaults: settings.resources,
+            machines: settings.state_dir.join("machines"),
+            snapshots: settings.state_dir.join("snapshots"),
+            key: key.clone(),
+            user: settings.ssh.user.clone(),
+        }
+    }
+
+    fn files(&self, name: &str) -> Files {
+        Files(self.machines.join(name))
+    }
+
+    /// Returns the directory or the disk of an image.
+    fn image(&self, image: &str) -> Result<PathBuf, NotReady> {
+        let is_name = !image.is_empty()
+            && image
+                .split('/')
+                .all(|part| !matches!(part, "" | "." | ".."));
+        let path = self.settings.images.join(image);
+        let disk = self.settings.images.join(format!("{image}.qcow2"));
+        match (is_name, path.join("disk.qcow2").is_file(), disk.is_file()) {
+            (true, true, _) => Ok(path),
+            (true, _, true) => Ok(disk),
+            _ => Err(NotReady::Never(Failure::job(format!(
+                "there is no image {image:?}"
+            )))),
+        }
+    }
+
+    /// Returns the directory of the recorded memory of an image.
+    ///
+    /// It is another one when the image or the resources change.
+    fn snapshot(&self, image: &Path) -> Result<PathBuf, NotReady> {
+        let disk = disk_of(image);
+        let metadata = disk.metadata().map_err(failed("read", &disk))?;
+        let changed = metadata.modified().map_err(failed("read", &disk))?;
+        let changed = changed
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_nanos()
+            .to_string();
+        let size = metadata.len().to_string();
+        let (cpus, memory) = (self.cpus().to_string(), self.memory().to_string());
+        let image = image.display().to_string();
+        Ok(self.snapshots.join(resource_name(&[
+            "memory", &image, &size, &changed, &cpus, &memory,
+        ])))
+    }
+
+    fn cpus(&self) -> u32 {
+        self.defaults.cpus.unwrap_or(1)
+    }
+
+    fn memory(&self) -> u32 {
+        self.defaults.memory.unwrap_or(1024)
+    }
+
+    /// Describes a machine that boots.
+    fn describe(&self, image: PathBuf) -> Description {
+        let (cpus, memory) = (self.cpus(), self.memory());
+        Description {
+            image,
+            cpus,
+            memory,
+            port: 0,
+            snapshot: None,
+            accelerator: None,
+            started: false,
+        }
+    }
+
+    /// Creates the directory of a machine, with a disk on top of that of the image or the snapshot.
+    fn make(&self, files: &Files, description: &Description) -> Result<(), NotReady> {
+        // What a process that died has left.
+        remove(&files.0)?;
+        let seed = files.at("seed");
+        fs::create_dir_all(&seed).map_err(failed("create", &seed))?;
+        if !self.key.exists() {
+            run(program("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(&self.key))?;
+        }
+        let public = self.key.with_extension("pub");
+        let public = fs::read_to_string(&public).map_err(failed("read", &public))?;
+        // Cloud-init reads these from a disk with the label `cidata`.
+        let user =
+            serde_json::json!({ "disable_root": false, "ssh_authorized_keys": [public.trim()] });
+        let name = files.0.file_name().unwrap_or_default().to_string_lossy();
+        for (file, text) in [
+            ("user-data", format!("#cloud-config\n{user}\n")),
+            (
+                "meta-data",
+                format!("instance-id: {name}\nlocal-hostname: {name}\n"),
+            ),
+        ] {
+            fs::write(seed.join(file), text).map_err(failed("write", &seed))?;
+        }
+        let below = description.snapshot.as_ref();
+        let below = below.map_or_else(|| disk_of(&description.image), |it| it.join("disk.qcow2"));
+        let mut create = program("qemu-img");
+        create
+            .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
+            .arg(below)
+            .arg(files.at("disk.qcow2"));
+        run(&mut create)?;
+        files.write(description)
+    }
+
+    /// Starts the process of a machine with KVM if that works, else without.
+    fn launch(&self, files: &Files, description: &mut Description) -> Result<(), NotReady> {
+        if let Some(accelerator) = &description.accelerator {
+            return self.launch_with(accelerator, files, description);
+        }
+        let usable = File::options().write(true).open("/dev/kvm").is_ok();
+        // On a host that is a virtual machine itself, KVM may be there and fail.
+        let accelerator = if usable && self.launch_with("kvm", files, description).is_ok() {
+            "kvm"
+        } else {
+            self.launch_with("tcg", files, description)?;
+            "tcg"
+        };
+        description.accelerator = Some(accelerator.to_owned());
+        files.write(description)
+    }
+
+    /// Starts the process of a machine. With a snapshot, it goes on where that was taken.
+    fn launch_with(
+        &self,
+        accelerator: &str,
+        files: &Files,
+        description: &Description,
+    ) -> Result<(), NotReady> {
+        let path = |name: &str| files.at(name).display().to_string();
+        let mut command = program(&self.settings.program);
+        command.args([
+            "-machine",
+            &format!("q35,accel={accelerator}"),
+            "-cpu",
+            "max",
+            "-nodefaults",
+            "-display",
+            "none",
+        ]);
+        command.args([
+            "-smp",
+            &description.cpus.to_string(),
+            "-m",
+            &description.memory.to_string(),
+        ]);
+        command.args([
+            "-drive",
+            &format!(
+                "file={},if=virtio,format=qcow2,cache=unsafe",
+                path("disk.qcow2")
+            ),
+        ]);
+        command.args([
+            "-drive",
+            &format!(
+                "driver=vvfat,dir={},label=cidata,read-only=on,if=virtio",
+                path("seed")
+            ),
+        ]);
+        let forward = format!("user,id=net,hostfwd=tcp:127.0.0.1:{}-:22", description.port);
+        command.args(["-netdev", &forward, "-device", "virtio-net-pci,netdev=net"]);
+        command.args([
+            "-device",
+            "virtio-rng-pci",
+            "-device",
+            "virtio-balloon-pci",
+            "-device",
+            "virtio-serial-pci",
+        ]);
+        command.args(["-serial", &format!("file:{}", path("console"))]);
+        // The path of a socket may have 107 bytes only.
+        command.current_dir(&files.0);
+        command.args(["-qmp", "unix:qmp,server=on,wait=off"]);
+        if description.image.is_dir() {
+            let at = |name: &str| description.image.join(name);
+            for (option, file) in [("-kernel", at("kernel")), ("-initrd", at("initrd"))] {
+                if file.exists() {
+                    command.arg(option).arg(file);
+                }
+            }
+            if let Ok(text) = fs::read_to_string(at("cmdline")) {
+                command.args(["-append", text.trim()]);
+            }
+        }
+        if let Some(snapshot) = &description.snapshot {
+            let memory = quote(&snapshot.join("memory").display().to_string());
+            command.args(["-incoming", &format!("exec:cat {memory}")]);
+        }
+        command
+            .args(["-daemonize", "-pidfile"])
+            .arg(files.at("pid"));
+        run(&mut command)?;
+        if description.snapshot.is_some() {
+            qmp::resume(&files.at("qmp"), MEMORY_LIMIT)
+                .map_err(|error| NotReady::never(format!("start from memory: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Boots a machine of an image and stores its memory and disk.
+    fn record(
+        &self,
+        image: &Path,
+        snapshot: &Path,
+        progress: &dyn Fn(&str),
+        stage: &Stage<'_>,
+    ) -> Result<(), Failure> {
+        let partial = Files(snapshot.with_extension("new"));
+        // What a process that died has left.
+        partial.end()?;
+        let mut description = self.describe(image.to_owned());
+        description.port = free_port()?;
+        self.make(&partial, &description)?;
+        let recorded = self.boot_and_store(&partial, &mut description, progress, stage);
+        let ended = Wait::within(LOCK_LIMIT).until("end the machine", stage, || partial.end());
+        recorded.and(ended)?;
+        fs::rename(&partial.0, snapshot).map_err(failed("write", snapshot))?;
+        Ok(())
+    }
+
+    fn boot_and_store(
+        &self,
+        files: &Files,
+        description: &mut Description,
+        progress: &dyn Fn(&str),
+        stage: &Stage<'_>,
+    ) -> Result<(), Failure> {
+        self.launch(files, description)?;
+        progress("the image boots once, and its memory is stored");
+        let host = SshHost {
+            port: description.port,
+            identity: Some(self.key.clone()),
+            ..SshHost::new("127.0.0.1", &self.user)
+        };
+        Wait::within(BOOT_LIMIT).until("boot the image", stage, || {
+            if files.process().is_none() {
+                return Err(NotReady::never("the machine has stopped"));
+            }
+            host.check(&["sh"], stage)
+        })?;
+        let store = qmp::store(&files.at("qmp"), &files.at("memory"), MEMORY_LIMIT);
+        store.map_err(|error| Failure::system(format!("store the memory: {error}")))?;
+        // It writes its disk to the end.
+        Wait::within(LOCK_LIMIT).until("end the machine", stage, || match files.process() {
+            None => Ok(()),
+            Some(_) => Err(NotReady::not_yet("its process ends")),
+        })
+    }
+}
+
+/// Returns the disk of an image.
+fn disk_of(image: &Path) -> PathBuf {
+    if image.is_dir() {
+        image.join("disk.qcow2")
+    } else {
+        image.to_owned()
+    }
+}
+
+fn free_port() -> Result<u16, NotReady> {
+    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    port.map(|address| address.port())
+        .map_err(|error| NotReady::never(format!("find a free port: {error}")))
+}
+
+/// Removes a directory; an absent one is not an error.
+fn remove(path: &Path) -> Result<(), NotReady> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+impl VmHost for QemuHost {
+    fn has_image(&self, image: &str) -> Result<bool, NotReady> {
+        let image = self.image(image)?;
+        Ok(!self.settings.snapshots || self.snapshot(&image)?.exists())
+    }
+
+    fn pull(&self, image: &str, progress: &dyn Fn(&str), stage: &Stage<'_>) -> Result<(), Failure> {
+        let image = self.image(image)?;
+        let snapshot = self.snapshot(&image)?;
+        self.record(&image, &snapshot, progress, stage)
+    }
+
+    fn find(&self, name: &str) -> Result<Option<String>, NotReady> {
+        Ok(self.files(name).read()?.map(|_| name.to_owned()))
+    }
+
+    fn create(&self, name: &str, image: &str) -> Result<String, NotReady> {
+        let image = self.image(image)?;
+        let mut description = self.describe(image);
+        if self.settings.snapshots {
+            let snapshot = self.snapshot(&description.image)?;
+            // What has stored a memory can read it.
+            description.accelerator = Files(snapshot.clone())
+                .read()?
+                .and_then(|it| it.accelerator);
+            description.snapshot = Some(snapshot);
+        }
+        self.make(&self.files(name), &description)?;
+        Ok(name.to_owned())
+    }
+
+    fn set_resources(&self, id: &str, resources: &Resources) -> Result<(), NotReady> {
+        let files = self.files(id);
+        let mut description = files
+            .read()?
+            .ok_or_else(|| NotReady::never("the machine is gone"))?;
+        let (cpus, memory) = (
+            resources.cpus.unwrap_or(description.cpus),
+            resources.memory.unwrap_or(description.memory),
+        );
+        if (cpus, memory) != (description.cpus, description.memory) {
+            // A stored memory fits one machine only.
+            description = Description {
+                cpus,
+                memory,
+                snapshot: None,
+                ..description
+            };
+            self.make(&files, &description)?;
+        }
+        Ok(())
+    }
+
+    fn start(&self, id: &str) -> Result<(), NotReady> {
+        let files = self.files(id);
+        let lock = FileLock::try_acquire(&self.machines.join("places.lock"))?;
+        let Some(_lock) = lock else {
+            return Err(NotReady::not_yet("another machine starts"));
+        };
+        let Some(mut description) = files.read()? else {
+            return Err(NotReady::never("the machine is gone"));
+        };
+        // A start that was interrupted.
+        files.end()?;
+        let others = fs::read_dir(&self.machines).map_err(failed("read", &self.machines))?;
+        let running = others
+            .flatten()
+            .filter(|it| Files(it.path()).process().is_some())
+            .count();
+        if running >= self.settings.most {
+            return Err(NotReady::not_yet(format!(
+                "the host is full: {running} machines run"
+            )));
+        }
+        description.port = free_port()?;
+        files.write(&description)?;
+        self.launch(&files, &mut description)?;
+        description.started = true;
+        files.write(&description)
+    }
+
+    fn state(&self, id: &str) -> Result<VmState, NotReady> {
+        let files = self.files(id);
+        match files.read()? {
+            None => Ok(VmState::Failed("the machine is gone".to_owned())),
+            Some(it) if it.started && files.process().is_some() => Ok(VmState::Running),
+            Some(_) => Ok(VmState::Stopped),
+        }
+    }
+
+    fn ssh_address(&self, id: &str) -> Result<Option<Address>, NotReady> {
+        let files = self.files(id);
+        let found = files.read()?.filter(|_| files.process().is_some());
+        Ok(found.map(|it| Address {
+            host: "127.0.0.1".to_owned(),
+            port: it.port,
+        }))
+    }
+
+    fn enable_ssh(&self, id: &str) -> Result<Address, NotReady> {
+        self.ssh_address(id)?
+            .ok_or_else(|| NotReady::never("the machine has stopped"))
+    }
+
+    fn disable_ssh(&self, _id: &str) -> Result<(), NotReady> {
+        // The port ends with the machine.
+        Ok(())
+    }
+
+    fn stop(&self, id: &str) -> Result<(), NotReady> {
+        self.files(id).end()
+    }
+
+    fn delete(&self, id: &str) -> Result<(), NotReady> {
+        remove(&self.files(id).0)
+    }
+
+    fn on_start(&self, id: &str) -> Result<Option<String>, NotReady> {
+        let description = self.files(id).read()?;
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
+        // Its clock stood while its memory was stored.
+        Ok(description
+            .and_then(|it| it.snapshot)
+            .map(|_| format!("date -u -s @{now} || sudo -n date -u -s @{now}")))
+    }
+}

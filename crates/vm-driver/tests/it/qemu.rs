@@ -1,0 +1,162 @@
+//! Real machines of QEMU, made from the image that `cargo xtask test` makes.
+
+use crate::support::{Agent, Done, Job};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Returns the directory of the image.
+fn guest() -> PathBuf {
+    std::env::var_os("RUNWRIGHT_TEST_GUEST")
+        .expect("RUNWRIGHT_TEST_GUEST has an image: run the tests by `cargo xtask test`")
+        .into()
+}
+
+/// Settings for QEMU, with these keys of `[qemu]` and these tables; the agent is not used.
+fn host(qemu: &str, tables: &str) -> Agent {
+    let agent = Agent::start();
+    fs::create_dir(agent.path("images")).unwrap();
+    symlink(guest(), agent.path("images/guest")).unwrap();
+    let text = format!(
+        "host = \"qemu\"\n[image]\ndefault = \"guest\"\n[ssh]\nuser = \"root\"\n[limits]\npoll = 50\n\
+         [resources]\nmemory = 512\n[qemu]\n{qemu}\n{tables}\n"
+    );
+    fs::write(agent.path("driver.toml"), text).unwrap();
+    agent
+}
+
+/// Returns the processes of machines whose files are below the directory of the test.
+fn processes(agent: &Agent) -> Vec<String> {
+    let root = agent.root.path().display().to_string();
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let arguments = all.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
+    arguments
+        .filter(|it| it.starts_with("qemu") && it.contains(&root))
+        .collect()
+}
+
+fn assert_no_machine(agent: &Agent) {
+    assert_eq!(processes(agent), Vec::<String>::new());
+    let left: Vec<_> = fs::read_dir(agent.path("vm-driver/machines"))
+        .unwrap()
+        .map(|it| it.unwrap().file_name())
+        .collect();
+    assert!(left.iter().all(|it| it == "places.lock"), "{left:?}");
+}
+
+/// Prepares a job, and returns the seconds to its first command.
+fn seconds_to_first_command(job: &Job<'_>) -> f64 {
+    let begun = Instant::now();
+    job.prepare();
+    job.run("true").succeeds();
+    begun.elapsed().as_secs_f64()
+}
+
+#[test]
+fn second_machine_starts_from_memory() {
+    let agent = host("most = 2", "");
+    let (first, second) = (agent.job(1), agent.job(2));
+    let cold = seconds_to_first_command(&first);
+    let warm = seconds_to_first_command(&second);
+    eprintln!(
+        "first machine: {cold:.1} s, second: {warm:.1} s, {:.2}x",
+        warm / cold
+    );
+    assert!(warm < cold);
+
+    // Two machines: neither sees the other's files, and both know the time.
+    first
+        .run("mkdir -p /builds && echo first >/builds/own")
+        .succeeds();
+    let text = second
+        .run("ls /builds/own || echo none; date +%s")
+        .succeeds()
+        .text();
+    let (files, time) = text.trim().split_once('\n').unwrap();
+    assert_eq!(files, "none");
+    let now = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap()
+        .as_secs();
+    assert!(
+        time.parse::<u64>().unwrap().abs_diff(now) < 60,
+        "{time} is not {now}"
+    );
+
+    // A job compiles something.
+    let script =
+        "printf 'int main(void) { return 7; }' >/tmp/a.c && gcc -o /tmp/a /tmp/a.c; /tmp/a";
+    second.run(script).build_failure();
+    assert_eq!(fs::read_to_string(second.exit_code_file()).unwrap(), "7");
+
+    // The host is full.
+    agent.edit_settings("poll = 50", "poll = 50\nprepare = 2");
+    let text = agent.job(3).call(&["prepare"]).system_failure();
+    assert!(text.contains("the host is full: 2 machines run"), "{text}");
+    for id in 1..=3 {
+        agent.job(id).cleanup();
+    }
+    assert_no_machine(&agent);
+}
+
+#[test]
+fn machine_with_other_resources_boots() {
+    let agent = host("snapshots = false", "[most]\nmemory = 1024");
+    let job = agent.job(1).with("CUSTOM_ENV_VM_MEMORY", "768");
+    job.prepare();
+    let text = job
+        .run("sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo")
+        .succeeds()
+        .text();
+    let megabytes = text.trim().parse::<u64>().unwrap() >> 10;
+    assert!((640..=768).contains(&megabytes), "{megabytes}");
+    // Its process dies.
+    let script = job.script("echo started; sleep 300");
+    let mut child = job
+        .command(&["run", &script, "build_script"])
+        .spawn()
+        .unwrap();
+    let mut byte = [0];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut byte).unwrap();
+    let pid =
+        fs::read_to_string(agent.path(&format!("vm-driver/machines/{}/pid", job.name()))).unwrap();
+    crate::support::program("kill")
+        .args(["-KILL", pid.trim()])
+        .status()
+        .unwrap();
+    let text = Done::of(child.wait_with_output().unwrap()).system_failure();
+    assert!(text.contains("was lost while a script ran"), "{text}");
+    let text = job.run("true").system_failure();
+    assert!(text.contains("the machine has stopped"), "{text}");
+    job.cleanup();
+
+    let text = agent
+        .job(2)
+        .with("CUSTOM_ENV_CI_JOB_IMAGE", "../guest")
+        .call(&["prepare"])
+        .build_failure();
+    assert!(text.contains("there is no image \"../guest\""), "{text}");
+    agent.job(2).cleanup();
+    assert_no_machine(&agent);
+}
+
+#[test]
+fn kills_leave_one_machine() {
+    let agent = host("", "");
+    // The image is recorded first.
+    agent.job(1).prepare();
+    agent.job(1).cleanup();
+    for round in 0..6 {
+        let job = agent.job(2);
+        let mut child = job.command(&["prepare"]).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(40 + round * 170));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        job.prepare();
+        assert_eq!(processes(&agent).len(), 1);
+        job.run("true").succeeds();
+        job.cleanup();
+        assert_no_machine(&agent);
+    }
+}
