@@ -161,6 +161,30 @@ pub(crate) const GUEST_TOOLS: &[Tool] = &[
     },
 ];
 
+/// The programs of a batch system with one node.
+pub(crate) const BATCH_TOOLS: &[Tool] = &[
+    Tool {
+        program: "sbatch",
+        package: "slurm-client",
+        optional: None,
+    },
+    Tool {
+        program: "slurmctld",
+        package: "slurmctld",
+        optional: None,
+    },
+    Tool {
+        program: "slurmd",
+        package: "slurmd",
+        optional: None,
+    },
+    Tool {
+        program: "munged",
+        package: "munge",
+        optional: None,
+    },
+];
+
 /// Checks that the tools are present, and installs missing ones where possible.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use std::{env, thread};
 use anyhow::{Context, bail};
 
 use crate::agent::{self, SharedAgent};
-use crate::debian::{self, ENGINE_TOOLS, GUEST_TOOLS, TOOLS};
+use crate::debian::{self, BATCH_TOOLS, ENGINE_TOOLS, GUEST_TOOLS, TOOLS};
 use crate::docker::{self, Daemon, Over, Way};
 use crate::skipped::Skipped;
 use crate::workspace::{PREFIX, Workspace};
@@ -42,6 +42,9 @@ pub(crate) fn run_sample(
     sample: Option<&str>,
 ) -> anyhow::Result<()> {
     debian::provide(TOOLS)?;
+    if chosen(args).is_none_or(|package| package == "driver-toolkit") {
+        debian::provide(BATCH_TOOLS)?;
+    }
     let (engine, python, guest, built) = thread::scope(|scope| {
         // The engine's start waits for the network and the disk, so it can overlap with the build.
         let building = scope.spawn(|| build(workspace, args));

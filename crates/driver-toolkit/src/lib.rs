@@ -14,6 +14,8 @@
 //! | a free slot, an address, a server that boots | [`Wait`], [`NotReady`] |
 //! | scripts on a machine | [`SshHost`] |
 //! | scripts in a batch system | [`Batch`], [`BatchTarget`] |
+//! | scripts on this host | [`ThisHost`] |
+//! | other programs | [`program`] |
 //! | the end | [`Cleanup`] |
 //! | exit codes | [`Failure`], [`ExitCodes`] |
 //!
@@ -33,6 +35,7 @@ mod serve;
 mod ssh;
 mod stop;
 mod store;
+mod this_host;
 mod wait;
 
 pub use batch::{Batch, BatchState, BatchTarget};
@@ -43,8 +46,9 @@ pub use failure::{ExitCodes, Failure};
 pub use image::{ImagePolicy, pull_once};
 pub use lock::FileLock;
 pub use name::{LONGEST_NAME, resource_name};
-pub use remote::{Ended, Output, OwnStreams, Stream, Target, quote};
+pub use remote::{Ended, Output, OwnStreams, Stream, Target, program, quote};
 pub use ssh::SshHost;
 pub use stop::{Stage, Stop, StopLevel};
 pub use store::{Record, State, Store, StoreError};
+pub use this_host::ThisHost;
 pub use wait::{NotReady, Wait};

@@ -2,7 +2,10 @@
 
 use crate::failure::Failure;
 use crate::stop::Stage;
+use std::ffi::OsStr;
 use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 /// How a script ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,20 @@ pub trait Target {
         output: &dyn Output,
         stage: &Stage<'_>,
     ) -> Result<Ended, Failure>;
+}
+
+/// Returns a command in a process group of its own, without standard input.
+///
+/// A runner sends signals to the process group of the driver. They are for the driver alone, which may need this program to stop
+/// something.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a driver ends its programs itself, without the runner's supervisor"
+)]
+pub fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.process_group(0).stdin(Stdio::null());
+    command
 }
 
 /// Quotes a text as one word of a POSIX shell.

@@ -3,13 +3,15 @@
 use crate::host::{Address, Resources, VmHost, VmState};
 use crate::qmp;
 use crate::settings::{Qemu, Settings};
-use driver_toolkit::{Failure, FileLock, NotReady, SshHost, Stage, Wait, quote, resource_name};
+use driver_toolkit::{
+    Failure, FileLock, NotReady, SshHost, Stage, Wait, program, quote, resource_name,
+};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 /// How long a machine may take to boot when its memory is recorded.
@@ -108,16 +110,6 @@ impl Files {
 fn failed(action: &str, path: &Path) -> impl Fn(io::Error) -> NotReady {
     let text = format!("{action} {}", path.display());
     move |error| NotReady::never(format!("{text}: {error}"))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a machine outlives the stage that starts it, and has no supervisor but its state"
-)]
-fn program(name: &str) -> Command {
-    let mut command = Command::new(name);
-    command.stdin(Stdio::null());
-    command
 }
 
 /// Runs a program to its end; an error has what it printed.

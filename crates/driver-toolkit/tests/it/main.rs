@@ -1,6 +1,8 @@
 //! Tests of what `vm-driver` does not use, and of errors that it does not meet.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod slurm;
+
 use driver_toolkit::{
     Batch, BatchState, BatchTarget, Ended, ExitCodes, Failure, FileLock, NotReady, Output, Stage,
     Stop, StopLevel, Store, Stream, Target, Wait, pull_once,
