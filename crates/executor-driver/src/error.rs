@@ -46,6 +46,9 @@ pub(crate) enum DriverError {
     /// The result of a call has another form.
     #[error("the driver answered {call:?} with something else than its result: {why}")]
     Answer { call: &'static str, why: String },
+    /// The driver did not read the whole archive of a `put`, and so lost a part of it.
+    #[error("the driver answered \"put\" before it had acknowledged the whole archive")]
+    Unread,
     /// The driver speaks another version.
     #[error(
         "the driver {name:?} speaks version {theirs} of the protocol, and this program version {PROTOCOL}: \

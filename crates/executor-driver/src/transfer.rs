@@ -32,7 +32,7 @@ impl DriverFiles {
             while usize::try_from(room).unwrap_or(usize::MAX) < CHUNK {
                 match timeout(limit, call.event()).await.map_err(no_answer)?? {
                     Event::Ack(bytes) => room += bytes,
-                    Event::Result(_) => return Ok(()),
+                    Event::Result(_) => return Err(DriverError::Unread.into()),
                     Event::Data(_) | Event::Output(..) => {}
                 }
             }
@@ -47,8 +47,11 @@ impl DriverFiles {
             }
         }
         loop {
-            if let Event::Result(_) = timeout(limit, call.event()).await.map_err(no_answer)?? {
-                return Ok(());
+            match timeout(limit, call.event()).await.map_err(no_answer)?? {
+                Event::Ack(bytes) => room = room.saturating_add(bytes),
+                Event::Result(_) if room < WINDOW => return Err(DriverError::Unread.into()),
+                Event::Result(_) => return Ok(()),
+                Event::Data(_) | Event::Output(..) => {}
             }
         }
     }

@@ -5,11 +5,12 @@ use crate::error::SshError;
 use crate::host::{ANSWER, Host};
 use crate::link::{Link, collect};
 use executor_core::ability::{Connection, StepsConnector};
-use executor_core::{BuildError, Cancellation, Retryability};
+use executor_core::{BuildError, Cancellation, JobTrace, JobTraceExt, Retryability};
 use fail_point::fail_point;
 use parking_lot::Mutex;
 use shells::quote_sh;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use steps::agent::Agent;
 use tokio::time::timeout;
@@ -39,6 +40,9 @@ pub(crate) struct RunningAgent {
     start_mark: String,
     /// The channel that started it, until it is used.
     first: Mutex<Option<Channel>>,
+    trace: Arc<dyn JobTrace>,
+    /// Whether the log says that the host cannot be reached now.
+    said: AtomicBool,
 }
 
 /// Uploads the agent if the host does not have it.
@@ -110,6 +114,7 @@ pub(crate) async fn start(
     link: Arc<Link>,
     host: &Host,
     program: &str,
+    trace: Arc<dyn JobTrace>,
     cancellation: &Cancellation,
 ) -> Result<RunningAgent, SshError> {
     let directory = format!("{}/agent", host.job_dir);
@@ -163,6 +168,8 @@ pub(crate) async fn start(
         proxy: format!("exec sh -c {}", quote(&proxy)),
         start_mark,
         first: Mutex::new(Some(channel)),
+        trace,
+        said: AtomicBool::new(false),
     })
 }
 
@@ -188,9 +195,23 @@ impl StepsConnector for RunningAgent {
         if let Some(channel) = first {
             return Ok(Box::new(channel));
         }
-        let mut channel = self.link.exec(&self.proxy, cancellation).await?;
-        channel.output.drop_until(&self.start_mark);
-        Ok(Box::new(channel))
+        match self.link.exec(&self.proxy, cancellation).await {
+            Ok(mut channel) => {
+                self.said.store(false, Ordering::Relaxed);
+                channel.output.drop_until(&self.start_mark);
+                Ok(Box::new(channel))
+            }
+            Err(error @ SshError::Canceled(_)) => Err(error.into()),
+            Err(error) => {
+                if !self.said.swap(true, Ordering::Relaxed) {
+                    self.trace.warning_line(&format!(
+                        "the job runs on, but its host cannot be reached: {}",
+                        executor_core::chain(&error)
+                    ));
+                }
+                Err(error.into())
+            }
+        }
     }
 }
 

@@ -133,8 +133,8 @@ impl FileTransfer for Changes {
         if let Some(name) = &spooled.odd_name
             && !self.said.swap(true, Ordering::Relaxed)
         {
-            self.trace.system_line(&format!(
-                "All files are sent to the host, also those that it has from an earlier job: {name:?} cannot be compared"
+            self.trace.warning_line(&format!(
+                "all files are sent to the host, also those that it has from an earlier job: {name:?} cannot be compared"
             ));
         }
         if !spooled.entries.is_empty() {

@@ -14,8 +14,9 @@ use crate::terminal::SshTerminal;
 use executor_core::ability::{Abilities, FileTransfer, Terminal};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, Cancellation, Executor,
-    ExecutorData, ExecutorStage, JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment,
-    Retryability, ShellDialect, ShellInfo, StageCell, StageCommand, StageResult, Workspace,
+    ExecutorData, ExecutorStage, JobOutcome, JobTrace, JobTraceExt, PrepareOptions,
+    PreparedEnvironment, Retryability, ShellDialect, ShellInfo, StageCell, StageCommand,
+    StageResult, Workspace,
 };
 use fail_point::fail_point;
 use shells::quote_sh;
@@ -154,7 +155,14 @@ impl SshExecutor {
         let started = match found {
             _ if choice == EngineChoice::Shell => return Ok(None),
             Ok(agent) if agent.runs_on(&host.system, &host.machine) => {
-                start(link, host, &agent, cancellation).await?
+                start(
+                    link,
+                    host,
+                    &agent,
+                    Arc::clone(self.base.trace()?),
+                    cancellation,
+                )
+                .await?
             }
             Ok(_) => Err(format!(
                 "it does not run on {}/{}",
@@ -202,6 +210,7 @@ async fn start(
     link: &Arc<Link>,
     host: &Host,
     agent: &Agent,
+    trace: Arc<dyn JobTrace>,
     cancellation: &Cancellation,
 ) -> Result<Result<StepsClient, String>, SshError> {
     let program = match agent::upload(link, host, agent, cancellation).await {
@@ -209,9 +218,15 @@ async fn start(
         Err(error @ (SshError::Canceled(_) | SshError::Broken { .. })) => return Err(error),
         Err(error) => return Ok(Err(executor_core::chain(&error))),
     };
-    let why = match agent::start(Arc::clone(link), host, &program, cancellation).await {
+    let started = agent::start(Arc::clone(link), host, &program, trace, cancellation).await;
+    let why = match started {
         Ok(running) => {
-            let client = StepsClient::new(Arc::new(running), ClientOptions::default());
+            // As long as the agent waits for a client, a client comes back.
+            let options = ClientOptions {
+                lost_after: link.options.config.orphan_grace(),
+                ..ClientOptions::default()
+            };
+            let client = StepsClient::new(Arc::new(running), options);
             match client.hello(cancellation).await {
                 Ok(_) => return Ok(Ok(client)),
                 Err(steps::StepsError::Canceled(cause)) => return Err(SshError::Canceled(cause)),

@@ -315,11 +315,10 @@ impl Build<'_> {
             let cleaned = if let Ok(cleaned) = soon {
                 cleaned
             } else {
-                self.log.warning_line(&format!(
-                    "still cleaning up after {}, for at most {}",
-                    HumanDuration(LONG_CLEANUP),
-                    HumanDuration(limit)
-                ));
+                // The executor may have a shorter limit than this one.
+                let after = HumanDuration(LONG_CLEANUP);
+                self.log
+                    .warning_line(&format!("still cleaning up after {after}"));
                 work.await
             };
             match cleaned {

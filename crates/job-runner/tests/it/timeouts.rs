@@ -292,7 +292,7 @@ async fn abort_ends_a_hanging_cleanup() {
     assert_eq!(started.elapsed().as_secs(), 20);
     let log = bench.log();
     assert!(
-        log.contains("still cleaning up after 10s, for at most 5m"),
+        log.contains("still cleaning up after 10s"),
         "{log}"
     );
     assert!(log.contains("the job's environment may remain"), "{log}");
