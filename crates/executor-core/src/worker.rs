@@ -16,6 +16,7 @@ use crate::source::{
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// The outcome of one turn of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +89,35 @@ pub struct Worker {
     pub on_error: ErrorPolicy,
 }
 
+/// How long an executor may be full without a job of this runner before that is mentioned.
+const MENTIONED_AFTER: Duration = Duration::from_secs(10);
+
+/// How long a worker has found no capacity.
+#[derive(Debug, Default)]
+struct Full {
+    since: Option<Instant>,
+    is_mentioned: bool,
+}
+
+impl Full {
+    fn note(&mut self, worker: &Worker) {
+        let runner = &worker.config.name;
+        tracing::debug!(%runner, "No free executor, no job asked for.");
+        let since = *self.since.get_or_insert_with(Instant::now);
+        // With a job of this runner, the wait is the usual one.
+        if since.elapsed() < MENTIONED_AFTER
+            || self.is_mentioned
+            || !worker.active.scrape().is_empty()
+        {
+            return;
+        }
+        self.is_mentioned = true;
+        tracing::warn!(
+            "The executor has no room for a job, although this runner has none there. Waiting for it."
+        );
+    }
+}
+
 impl Worker {
     /// The default pause: GitLab's `check_interval`.
     pub const DEFAULT_PAUSE: Duration = Duration::from_secs(3);
@@ -104,13 +134,15 @@ impl Worker {
     /// The worker takes no further job; the source stops the current job through its own `Cancellation`.
     /// Await the future to its end, as that of [`take_turn`](Self::take_turn).
     pub async fn run(&self, cancellation: &Cancellation) -> Result<(), WorkerError> {
+        let mut full = Full::default();
         while !cancellation.is_canceled() {
             match self.take_turn(cancellation).await {
-                Ok(TurnOutcome::RanJob) => continue,
-                Ok(TurnOutcome::Closed) => break,
-                Ok(TurnOutcome::NoCapacity) => {
-                    tracing::debug!(runner = %self.config.name, "No free executor, no job asked for.");
+                Ok(TurnOutcome::RanJob) => {
+                    full = Full::default();
+                    continue;
                 }
+                Ok(TurnOutcome::Closed) => break,
+                Ok(TurnOutcome::NoCapacity) => full.note(self),
                 Ok(TurnOutcome::NoJob) => {}
                 Err(error) if self.ends_after(&error) => return Err(error),
                 Err(error) => {

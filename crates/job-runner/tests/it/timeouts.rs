@@ -291,10 +291,7 @@ async fn abort_ends_a_hanging_cleanup() {
     tokio::join!(bench.run(job().build()), abort);
     assert_eq!(started.elapsed().as_secs(), 20);
     let log = bench.log();
-    assert!(
-        log.contains("still cleaning up after 10s"),
-        "{log}"
-    );
+    assert!(log.contains("still cleaning up after 10s"), "{log}");
     assert!(log.contains("the job's environment may remain"), "{log}");
 }
 
