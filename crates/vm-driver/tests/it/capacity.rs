@@ -10,7 +10,7 @@ use std::time::Instant;
 #[test]
 fn one_of_many_jobs_pulls_the_image() {
     let agent = Agent::start();
-    agent.set(&json!({ "pull": 0.5, "limit": 8 }));
+    agent.set(&json!({ "pull": 2, "limit": 8 }));
     let texts = thread::scope(|scope| {
         let agent = &agent;
         let prepare = |id| scope.spawn(move || agent.job(id).call(&["prepare"]).succeeds().text());
@@ -40,7 +40,7 @@ fn one_of_many_jobs_pulls_the_image() {
 #[test]
 fn pull_of_a_killed_job_is_taken_over() {
     let agent = Agent::start();
-    agent.set(&json!({ "pull": 1 }));
+    agent.set(&json!({ "pull": 3 }));
     let mut first = agent.job(1).command(&["prepare"]).spawn().unwrap();
     await_line(&mut first, "are pulled");
     let mut second = agent.job(2).command(&["prepare"]).spawn().unwrap();
@@ -98,7 +98,7 @@ fn full_host_is_awaited() {
         "{text}"
     );
     let elapsed = begun.elapsed().as_secs_f64();
-    assert!((1.5..10.0).contains(&elapsed), "{elapsed}");
+    assert!((1.5..30.0).contains(&elapsed), "{elapsed}");
     first.cleanup();
     second.cleanup();
     agent.assert_nothing_remains();
