@@ -26,18 +26,8 @@ fn host(qemu: &str, tables: &str) -> Agent {
     agent
 }
 
-/// Returns the processes of machines whose files are below the directory of the test.
-fn processes(agent: &Agent) -> Vec<String> {
-    let root = agent.root.path().display().to_string();
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    let arguments = all.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
-    arguments
-        .filter(|it| it.starts_with("qemu") && it.contains(&root))
-        .collect()
-}
-
 fn assert_no_machine(agent: &Agent) {
-    assert_eq!(processes(agent), Vec::<String>::new());
+    assert_eq!(agent.emulators(), Vec::<u32>::new());
     let left: Vec<_> = fs::read_dir(agent.path("vm-driver/machines"))
         .unwrap()
         .map(|it| it.unwrap().file_name())
@@ -154,7 +144,7 @@ fn kills_leave_one_machine() {
         child.kill().unwrap();
         child.wait().unwrap();
         job.prepare();
-        assert_eq!(processes(&agent).len(), 1);
+        assert_eq!(agent.emulators().len(), 1);
         job.run("true").succeeds();
         job.cleanup();
         assert_no_machine(&agent);

@@ -134,6 +134,18 @@ impl Agent {
         assert_eq!(self.left(), Vec::<String>::new());
     }
 
+    /// Returns the processes of QEMU whose files are in the directory of the test.
+    pub(crate) fn emulators(&self) -> Vec<u32> {
+        let root = self.root.path().display().to_string();
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let is_own = |pid: &u32| {
+            let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline"));
+            arguments.is_ok_and(|it| it.starts_with("qemu") && it.contains(&root))
+        };
+        numbers.filter(is_own).collect()
+    }
+
     /// Returns a job with this id.
     pub(crate) fn job(&self, id: u64) -> Job<'_> {
         Job {
@@ -148,6 +160,10 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.stdin = None;
         let _ = self.child.wait();
+        // A failed test has left them.
+        for pid in self.emulators() {
+            let _ = program("kill").args(["-KILL", &pid.to_string()]).status();
+        }
     }
 }
 
