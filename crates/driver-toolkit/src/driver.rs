@@ -87,11 +87,11 @@ pub trait Driver: Sync {
 /// How long the stages may take. A runner has limits of its own, an hour each by default.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The longest `prepare`.
+    /// The longest `prepare`. Default: 59 minutes.
     pub prepare: Duration,
-    /// The longest `cleanup`.
+    /// The longest `cleanup`. Default: 5 minutes.
     pub cleanup: Duration,
-    /// How long a stage waits for another stage of the same job.
+    /// How long a stage waits for another stage of the same job. Default: 5 minutes.
     pub lock: Duration,
 }
 

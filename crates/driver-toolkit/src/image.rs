@@ -6,7 +6,6 @@ use crate::lock::FileLock;
 use crate::name::resource_name;
 use crate::stop::Stage;
 use crate::store::Store;
-use crate::wait::NotReady;
 use std::time::Duration;
 
 /// Chooses the image of a job.
@@ -101,16 +100,6 @@ pub fn pull_once(
     };
     let removed = lock.remove();
     pulled.and(removed)
-}
-
-impl From<NotReady> for Failure {
-    /// A reason to wait is a failure of the infrastructure for a caller that does not wait.
-    fn from(reason: NotReady) -> Self {
-        match reason {
-            NotReady::NotYet(reason) => Self::System(reason),
-            NotReady::Never(failure) => failure,
-        }
-    }
 }
 
 #[cfg(test)]

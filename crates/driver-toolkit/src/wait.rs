@@ -34,6 +34,16 @@ impl From<Failure> for NotReady {
     }
 }
 
+impl From<NotReady> for Failure {
+    /// A reason to wait is a failure of the infrastructure for a caller that does not wait.
+    fn from(reason: NotReady) -> Self {
+        match reason {
+            NotReady::NotYet(reason) => Self::System(reason),
+            NotReady::Never(failure) => failure,
+        }
+    }
+}
+
 /// How a wait goes on.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {

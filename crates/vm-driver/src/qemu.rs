@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 /// How long a machine may take to boot when its memory is recorded.
@@ -20,8 +20,8 @@ const BOOT_LIMIT: Duration = Duration::from_mins(15);
 /// How long a memory may take to be written or read.
 const MEMORY_LIMIT: Duration = Duration::from_mins(5);
 
-/// How long one stage may hold the lock of the places.
-const LOCK_LIMIT: Duration = Duration::from_mins(1);
+/// How long a process may take to end after its memory is stored.
+const END_LIMIT: Duration = Duration::from_mins(1);
 
 /// Machines of QEMU on this host.
 ///
@@ -357,9 +357,9 @@ impl QemuHost {
         let mut description = self.describe(image.to_owned());
         description.port = free_port()?;
         self.make(&partial, &description)?;
-        let recorded = self.boot_and_store(&partial, &mut description, progress, stage);
-        let ended = Wait::within(LOCK_LIMIT).until("end the machine", stage, || partial.end());
-        recorded.and(ended)?;
+        let guard = Guard::start(&partial)?;
+        self.boot_and_store(&partial, &mut description, progress, stage)?;
+        guard.release();
         fs::rename(&partial.0, snapshot).map_err(failed("write", snapshot))?;
         Ok(())
     }
@@ -387,10 +387,39 @@ impl QemuHost {
         let store = qmp::store(&files.at("qmp"), &files.at("memory"), MEMORY_LIMIT);
         store.map_err(|error| Failure::system(format!("store the memory: {error}")))?;
         // It writes its disk to the end.
-        Wait::within(LOCK_LIMIT).until("end the machine", stage, || match files.process() {
+        Wait::within(END_LIMIT).until("end the machine", stage, || match files.process() {
             None => Ok(()),
             Some(_) => Err(NotReady::not_yet("its process ends")),
         })
+    }
+}
+
+/// A process that ends a machine and removes its files when this process gives up or dies. No state names the machine, so neither
+/// a cleanup nor a sweep would find it.
+struct Guard(Child);
+
+/// Waits for the end of standard input. The number of the machine's process may belong to another one by then.
+const GUARD: &str = r#"cat >/dev/null
+pid=$(cat "$1/pid" 2>/dev/null) && grep -qF "$1/pid" "/proc/$pid/cmdline" 2>/dev/null && kill -KILL "$pid"
+rm -rf -- "$1""#;
+
+impl Guard {
+    fn start(files: &Files) -> Result<Self, NotReady> {
+        let mut command = program("sh");
+        command.args(["-c", GUARD, "sh"]).arg(&files.0);
+        let child = command.stdin(Stdio::piped()).spawn();
+        child.map(Self).map_err(failed("guard", &files.0))
+    }
+
+    fn release(mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // It closes standard input first.
+        let _ = self.0.wait();
     }
 }
 
@@ -543,6 +572,6 @@ impl VmHost for QemuHost {
         // Its clock stood while its memory was stored.
         Ok(description
             .and_then(|it| it.snapshot)
-            .map(|_| format!("date -u -s @{now} || sudo -n date -u -s @{now}")))
+            .map(|_| format!("{{ date -u -s @{now} || sudo -n date -u -s @{now}; }} >/dev/null")))
     }
 }

@@ -20,24 +20,24 @@ const IMAGE: &str = "VM_IMAGE";
 pub struct Settings {
     /// Which host has the machines.
     pub host: HostKind,
-    /// Where machines are remembered.
+    /// Where machines are remembered. Default: `vm-driver` beside the file.
     #[serde(default = "default_state_dir")]
     pub state_dir: PathBuf,
     /// The machine's name in the log of jobs. Default: none.
     pub hostname: Option<String>,
-    /// Where jobs have their directories in a machine.
+    /// Where jobs have their directories in a machine. Default: `/builds`.
     #[serde(default = "default_builds_dir")]
     pub builds_dir: String,
-    /// Where jobs have their caches in a machine.
+    /// Where jobs have their caches in a machine. Default: `/cache`.
     #[serde(default = "default_cache_dir")]
     pub cache_dir: String,
-    /// The shell that runs scripts: `bash` or `sh`.
+    /// The shell that runs scripts: `bash` or `sh`. Default: `bash`.
     #[serde(default = "default_shell")]
     pub shell: String,
     /// Variables of all jobs, which users cannot set.
     #[serde(default)]
     pub job_env: BTreeMap<String, String>,
-    /// Keeps the machine of a failed job.
+    /// Keeps the machine of a failed job. Default: `false`.
     #[serde(default)]
     pub keep_failed: bool,
     /// Which images jobs may use.
@@ -77,11 +77,11 @@ pub enum HostKind {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Ssh {
-    /// The user in the machine.
+    /// The user in the machine. Default: `admin`.
     pub user: String,
-    /// The private key. Default: the keys of the SSH agent.
+    /// The private key. Default: the keys of the SSH agent; for QEMU, a key of its own in the state directory.
     pub identity_file: Option<PathBuf>,
-    /// The programs that jobs need; `prepare` fails without them.
+    /// The programs that jobs need; `prepare` fails without them. Default: `bash` and `git`.
     pub tools: Vec<String>,
 }
 
@@ -95,14 +95,14 @@ impl Default for Ssh {
     }
 }
 
-/// How long the stages may take, in seconds.
+/// How long the stages may take, in seconds. Defaults: those of [`Limits`].
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LimitSettings {
     prepare: Option<u64>,
     cleanup: Option<u64>,
     lock: Option<u64>,
-    /// The pause between two looks at the host, in milliseconds.
+    /// The pause between two looks at the host, in milliseconds. Default: 1000.
     poll: Option<u64>,
 }
 
@@ -110,7 +110,7 @@ pub struct LimitSettings {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Jeballto {
-    /// Its address, without the version.
+    /// Its address, without the version. Default: `http://127.0.0.1:8011`.
     pub url: String,
     /// A file with the token. Default: the variable `JEBALLTO_TOKEN` of the driver's environment.
     pub token_file: Option<PathBuf>,
@@ -129,13 +129,13 @@ impl Default for Jeballto {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Qemu {
-    /// The directory of the images.
+    /// The directory of the images. Default: `images` beside the file.
     pub images: PathBuf,
-    /// How many machines may run.
+    /// How many machines may run. Default: 2.
     pub most: usize,
-    /// Whether the memory of a booted image is stored, and machines start from it.
+    /// Whether the memory of a booted image is stored, and machines start from it. Default: `true`.
     pub snapshots: bool,
-    /// The emulator.
+    /// The emulator. Default: `qemu-system-x86_64`.
     pub program: String,
 }
 
@@ -166,7 +166,7 @@ fn default_shell() -> String {
     "bash".to_owned()
 }
 
-/// Reads the policy for images.
+/// Reads the policy for images, without the variable.
 fn image_policy<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<ImagePolicy, D::Error> {
@@ -179,9 +179,9 @@ fn image_policy<'de, D: serde::Deserializer<'de>>(
     }
     let Image { default, allowed } = Image::deserialize(deserializer)?;
     Ok(ImagePolicy {
-        variable: IMAGE.to_owned(),
         default,
         allowed,
+        ..ImagePolicy::default()
     })
 }
 

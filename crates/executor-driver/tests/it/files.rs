@@ -156,3 +156,21 @@ async fn shutdown_leaves_nothing() {
     let error = job.run("true").await.unwrap_err();
     assert!(!error.is_temporary(), "{}", error.chain());
 }
+
+/// A driver that does not read an archive has lost it, however small it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn archive_that_the_driver_does_not_read_is_an_error() {
+    let methods = "\
+def call_put(self, call, params, payload):
+    return {}";
+    let job = TestJob::prepared(changed(methods)).await;
+    let files = job.executor.abilities().file_transfer.unwrap();
+    for size in [1024, 5_000_000] {
+        let archive = Box::new(Cursor::new(noise(size)));
+        let go_on = Cancellation::new();
+        let sent = files.put(&job.working_dir, archive, &go_on);
+        let error = sent.await.unwrap_err().chain();
+        assert!(error.contains("before it had acknowledged"), "{error}");
+    }
+    job.end().await.unwrap();
+}

@@ -56,7 +56,7 @@ fn pull_of_a_killed_job_is_taken_over() {
 }
 
 /// Waits until a line of standard output has this text.
-fn await_line(child: &mut Child, text: &str) {
+pub(crate) fn await_line(child: &mut Child, text: &str) {
     let mut line = String::new();
     let stdout = child.stdout.as_mut().unwrap();
     let mut byte = [0];

@@ -150,3 +150,34 @@ fn kills_leave_one_machine() {
         assert_no_machine(&agent);
     }
 }
+
+#[test]
+fn interrupted_recording_leaves_nothing() {
+    let agent = host("", "");
+    let snapshots = agent.path("vm-driver/snapshots");
+    let recordings = || -> Vec<_> {
+        let found = fs::read_dir(&snapshots).into_iter().flatten();
+        found.map(|it| it.unwrap().path()).collect()
+    };
+    for kill in ["-KILL", "-TERM"] {
+        let mut driver = agent.job(1).command(&["prepare"]).spawn().unwrap();
+        crate::capacity::await_line(&mut driver, "the image boots once");
+        assert_eq!((agent.emulators().len(), recordings().len()), (1, 1));
+        let pid = driver.id().to_string();
+        crate::support::program("kill")
+            .args([kill, &pid])
+            .status()
+            .unwrap();
+        driver.wait().unwrap();
+        wait_until(|| agent.emulators().is_empty() && recordings().is_empty());
+    }
+    agent.job(1).cleanup();
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed().as_secs() < 30);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
