@@ -8,7 +8,7 @@ use crate::runtime;
 use anyhow::{Context, anyhow};
 use console::terminal::Signals;
 use console::{Style, Tone, error_line, strip_controls};
-use executor_core::{Cancellation, ExecutorProvider, RunnerConfig, chain};
+use executor_core::{CancelCause, Cancellation, ExecutorProvider, RunnerConfig, chain};
 use executor_custom::{CustomConfig, CustomOptions};
 use executor_driver::{Description, DriverConfig, DriverProvider};
 use executor_testkit::{
@@ -23,9 +23,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use workstation::{LocalError, Settings, StateDir, Supervisor, end_orphans, supervise};
+use yaml::suggest::did_you_mean;
 
 /// The check before those of the suite.
 const START: &str = "start";
+/// The check that runs a script and reads its output, without which no other passes.
+const SUCCESS: &str = "success";
 /// How long a driver may take to end after the checks.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
@@ -49,14 +52,13 @@ struct Tested {
 }
 
 fn check(args: &DriverCheckArgs) -> Result<Exit, Failure> {
-    if let Some(unknown) = args
-        .only
-        .iter()
-        .find(|&name| !check_names().any(|it| it == name))
-    {
+    // The first check always runs, and may be named.
+    let names: Vec<_> = [START].into_iter().chain(check_names()).collect();
+    if let Some(unknown) = args.only.iter().find(|it| !names.contains(&it.as_str())) {
         let error = anyhow!("there is no check {:?}", strip_controls(unknown));
-        let names: Vec<_> = check_names().collect();
-        return Err(Failure::usage(error).with_help(format!("the checks are {}", names.join(", "))));
+        let help = did_you_mean(unknown, names.iter().copied());
+        let help = help.unwrap_or_else(|| format!("the checks are {}", names.join(", ")));
+        return Err(Failure::usage(error).with_help(help));
     }
     let state = StateDir::of_user().map_err(LocalError::from)?;
     // What an earlier process left when it was killed, guardian included.
@@ -96,10 +98,8 @@ fn check(args: &DriverCheckArgs) -> Result<Exit, Failure> {
         print_json(&JsonReport::of(&report, driver.as_ref()))?;
     } else {
         print(summary(&report, driver.as_ref()))?;
-        if args.protocol.is_none() && report.failed().contains(&START) {
-            error_line(
-                "help: `--protocol custom` checks a driver for GitLab Runner's custom executor",
-            );
+        if let Some(help) = help(&report, args) {
+            error_line(&format!("help: {help}"));
         }
     }
     Ok(if report.failed().is_empty() {
@@ -193,7 +193,7 @@ impl Tested {
         config.graceful_kill_timeout = Duration::from_secs(1);
         // The suite asks for leftovers when no job runs; processes on other hosts are the driver's own to report.
         let options = SuiteOptions::new(config.clone())
-            .only(args.only.iter().cloned())
+            .only(args.only.iter().filter(|it| *it != START).cloned())
             .leftovers(move || {
                 let mut left = marked_processes();
                 left.extend(held());
@@ -314,7 +314,8 @@ async fn run(tested: &Tested, args: &DriverCheckArgs, stop: &Cancellation) -> Re
         }
         Err(error) => Verdict::Failed(chain(&error)),
     };
-    let is_started = verdict == Verdict::Passed;
+    let has_more = args.only.is_empty() || args.only.iter().any(|it| it != START);
+    let goes_on = verdict == Verdict::Passed && has_more;
     let first = CheckReport {
         name: START,
         contract: "The driver starts, describes itself, and has capacity for a job.",
@@ -327,9 +328,15 @@ async fn run(tested: &Tested, args: &DriverCheckArgs, stop: &Cancellation) -> Re
         checks: vec![first],
         ..Report::default()
     };
-    if is_started {
-        let options = tested.options.clone().stop(stop.clone());
-        let options = options.watcher(move |check| show(check, is_shown, style, &shown));
+    if goes_on {
+        let enough = stop.child();
+        let options = tested.options.clone().stop(enough.clone());
+        let options = options.watcher(move |check| {
+            show(check, is_shown, style, &shown);
+            if check.name == SUCCESS && matches!(check.verdict, Verdict::Failed(_)) {
+                enough.cancel(CancelCause::User);
+            }
+        });
         let rest = conformance(Arc::clone(&tested.provider), options).await;
         report.checks.extend(rest.checks);
         report.left_out = rest.left_out;
@@ -374,6 +381,28 @@ fn summary(report: &Report, driver: Option<&Description>) -> String {
         format!("{}: ", strip_controls(named.trim()))
     });
     format!("\n{of}{passed} passed, {failed} failed, {skipped} skipped\n")
+}
+
+/// Returns what to do about the failures, where one step explains them.
+fn help(report: &Report, args: &DriverCheckArgs) -> Option<String> {
+    let failed = report.failed();
+    let is_full = |check: &CheckReport| {
+        check.name != START
+            && matches!(&check.verdict, Verdict::Failed(found) if found.contains("acquire"))
+    };
+    if failed.contains(&START) {
+        let other = "`--protocol custom` checks a driver for GitLab Runner's custom executor";
+        args.protocol.is_none().then(|| other.to_owned())
+    } else if failed.contains(&SUCCESS) && args.only.len() != 1 {
+        Some("the other checks run once a script succeeds and its output is in the log".to_owned())
+    } else if report.checks.iter().any(is_full) {
+        Some(format!(
+            "the checks run {} jobs at once; `--jobs N` is for a driver with room for N",
+            args.jobs
+        ))
+    } else {
+        None
+    }
 }
 
 #[derive(Serialize)]

@@ -202,10 +202,24 @@ fn equal_failures_are_shown_once() {
                           raise host.Refused('no power')\n\
                   host.main(Broken())\n";
     project.write("broken.py", broken);
-    let done = project.runwright(&[&CHECK[..], &["python3", "broken.py"][..]].concat());
+    let driver = &["python3", "broken.py"][..];
+    let two = [
+        "driver",
+        "check",
+        "--only",
+        "signals",
+        "--only",
+        "exit_codes",
+    ];
+    let done = project.runwright(&[&two[..], driver].concat());
     let done = done.expect_code(1);
     assert_eq!(done.stdout.matches("no power").count(), 1, "{}", done.all());
-    done.expect_text("FAILED   exit_codes: as success\n");
+    done.expect_text("FAILED   signals: as exit_codes\n");
+    // No other check can pass.
+    let done = project.runwright(&[&["driver", "check"][..], driver].concat());
+    let done = done.expect_code(1);
+    assert_eq!(done.stdout.matches("FAILED").count(), 1, "{}", done.all());
+    done.expect_text("help: the other checks run once a script succeeds");
 }
 
 #[test]
@@ -226,7 +240,7 @@ fn driver_that_does_not_start_fails_the_first_check() {
         .expect_code(2);
     unknown
         .expect_text("there is no check \"sucess\"")
-        .expect_text("the checks are provider_is_stable, ");
+        .expect_text("help: did you mean `success`?");
 }
 
 /// Makes a driver of GitLab's protocol that runs jobs on this host: `driver.sh PHASE`.

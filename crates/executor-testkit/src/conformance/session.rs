@@ -278,7 +278,10 @@ impl Session {
         let ready = trace.wait_for(TraceStream::STDOUT, "ready");
         tokio::select! {
             result = &mut run => {
-                return failed(format!("run returned before it was stopped: {result:?}"));
+                return match result {
+                    Ok(result) => failed(format!("the script ended before it was stopped: {}", result.status)),
+                    Err(error) => failed(format!("run failed before it was stopped: {}", error.chain())),
+                };
             }
             ready = within(self.suite.options.deadline, "the script's first output", ready) => ready?,
         }

@@ -1,6 +1,6 @@
 //! Checks of several executors of one provider.
 
-use crate::conformance::check::{Outcome, ensure, failed};
+use crate::conformance::check::{Outcome, Stop, ensure, failed};
 use crate::conformance::session::Session;
 use crate::conformance::suite::Suite;
 use executor_core::ExecutorStage;
@@ -65,7 +65,7 @@ pub(in super::super) async fn many_jobs_at_once(suite: Arc<Suite>) -> Outcome {
     while let Some(job) = jobs.join_next().await {
         match job {
             Ok(Ok(())) => {}
-            Ok(Err(stop)) => wrong.push(format!("{stop:?}")),
+            Ok(Err(Stop::Failed(reason) | Stop::Skipped(reason))) => wrong.push(reason),
             Err(error) => wrong.push(error.to_string()),
         }
     }

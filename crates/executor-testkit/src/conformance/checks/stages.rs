@@ -1,6 +1,7 @@
 //! Checks of the state shared by the stages of one job.
 
 use crate::conformance::check::{Outcome, ensure};
+use crate::conformance::checks::stop::expect_canceled;
 use crate::conformance::session::Session;
 use crate::conformance::suite::Suite;
 use executor_core::{BuildStage, CancelCause, ExecutorStage, Placement};
@@ -93,10 +94,7 @@ pub(in super::super) async fn stage_is_readable_while_running(suite: Arc<Suite>)
         let stopped = session
             .stop(command, look, suite.options.promptness)
             .await?;
-        ensure!(
-            stopped.is_err(),
-            "a stopped stage has a result: {stopped:?}"
-        );
+        expect_canceled(stopped, CancelCause::User)?;
         let others = [
             ExecutorStage::CREATED,
             ExecutorStage::PREPARE,
