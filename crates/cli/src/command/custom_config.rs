@@ -6,6 +6,7 @@ use console::strip_controls;
 use executor_custom::{CustomConfig, CustomOptions};
 use serde_json::{Map, Value};
 use std::net::{IpAddr, TcpListener};
+use std::path::PathBuf;
 use workstation::Settings;
 
 /// Returns the driver that the settings name.
@@ -44,15 +45,41 @@ pub(super) fn options(settings: &Settings) -> Result<CustomOptions, Failure> {
         &mut config.run_exec,
         &mut config.cleanup_exec,
     ] {
-        // A mere name is found on the `PATH`.
-        if let Some(directory) = settings.directory().filter(|_| program.contains('/')) {
-            *program = directory.join(&*program).display().to_string();
-        }
+        *program = program_path(settings, program)?;
     }
     let mut options = CustomOptions::new(config);
     options.builds_dir = builds_dir;
     options.cache_dir = cache_dir;
     Ok(options)
+}
+
+/// Returns the path of a driver's program: relative paths start at the settings file, and a mere name is found on the `PATH`.
+///
+/// # Errors
+///
+/// For a mere name that is beside the settings alone.
+pub(super) fn program_path(settings: &Settings, program: &str) -> Result<String, Failure> {
+    let path = match (program.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(program),
+    };
+    let Some(directory) = settings.directory() else {
+        return Ok(path.display().to_string());
+    };
+    let beside = directory.join(&path);
+    if program.contains('/') {
+        return Ok(beside.display().to_string());
+    }
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let is_found = std::env::split_paths(&search).any(|it| it.join(&path).is_file());
+    if is_found || program.is_empty() || !beside.is_file() {
+        return Ok(program.to_owned());
+    }
+    let program = strip_controls(program);
+    let error = anyhow!("there is no program {program} on the PATH");
+    Err(Failure::usage(error).with_help(format!(
+        "for the file beside the settings write \"./{program}\""
+    )))
 }
 
 /// Returns the address of this machine at which environments of the driver reach it.
@@ -117,8 +144,28 @@ mod tests {
             (relative.run_exec, &*relative.cleanup_exec),
             (run, "cleanup")
         );
+        let home = std::env::home_dir().expect("a home directory");
+        let below_home = read("[custom]\nrun-exec = \"~/d\"\n").expect("a driver");
+        assert_eq!(Path::new(&below_home.config.run_exec), home.join("d"));
         let refused = read("[custom]\nprepare-exec = \"/d\"\n").expect_err("refused");
         assert!(refused.contains("has no driver"), "{refused}");
+    }
+
+    #[test]
+    fn mere_name_of_a_file_beside_the_settings_is_refused_with_the_path_to_write() {
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::write(directory.path().join("run-board"), "").expect("a file");
+        let file = directory.path().join("config.toml");
+        let of = |name: &str| {
+            let text = format!("[custom]\nrun-exec = \"{name}\"\n");
+            let settings = Settings::parse(&file, &text, None).expect("settings");
+            options(&settings).map_err(|failure| failure.message())
+        };
+        let refused = of("run-board").expect_err("refused");
+        assert!(refused.contains("on the PATH"), "{refused}");
+        for accepted in ["./run-board", "sh", "run-later"] {
+            of(accepted).expect("a driver");
+        }
     }
 
     #[test]

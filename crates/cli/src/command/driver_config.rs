@@ -1,5 +1,6 @@
 //! The driver of `--executor driver`, from the user's settings.
 
+use super::custom_config::program_path;
 use crate::failure::Failure;
 use anyhow::anyhow;
 use console::strip_controls;
@@ -29,10 +30,12 @@ pub(super) fn of_settings(settings: &Settings) -> Result<DriverConfig, Failure> 
     }
     let section: Section = serde_json::from_value(Value::Object(section))
         .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
-    if section.command.is_empty() {
+    let mut command = section.command;
+    let Some(program) = command.first_mut() else {
         return Err(wrong("`command` is missing"));
-    }
-    let mut config = DriverConfig::new(section.command);
+    };
+    *program = program_path(settings, program)?;
+    let mut config = DriverConfig::new(command);
     config.working_directory = settings.directory();
     for (limit, said) in [
         (&mut config.start_timeout, section.start_timeout),
