@@ -177,13 +177,34 @@ impl Host {
         let answer = fail_point!(
             "executor_ssh::host::prepare",
             link.run_to_end(&script, ANSWER, cancellation).await
-        )?;
+        );
+        let answer = answer.map_err(|error| match error {
+            SshError::Silent { host, within, .. } => SshError::Host {
+                host,
+                message: format!(
+                    "sh did not answer within {} s: a start file of the user there, such as ~/.bashrc, may wait for something",
+                    within.as_secs()
+                ),
+                retry: Retryability::Temporary,
+            },
+            error => error,
+        })?;
         let lines: Vec<_> = answer
             .stdout
             .lines()
             .filter_map(|it| it.strip_prefix("= "))
             .collect();
         let &[home, base, system, name, bash_path, sum] = &lines[..] else {
+            if lines.is_empty() && answer.stderr.trim().is_empty() {
+                return Err(SshError::Host {
+                    host: link.target.address(),
+                    message: format!(
+                        "the user's shell ended with {} before sh started: a start file there, such as ~/.bashrc, may end it",
+                        answer.exit.code
+                    ),
+                    retry: Retryability::Permanent,
+                });
+            }
             let doing = "create the job's directory with sh";
             return Err(link.host_error(doing, &answer, Retryability::Temporary));
         };

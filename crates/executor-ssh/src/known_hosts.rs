@@ -5,12 +5,16 @@ use crate::error::{Fingerprint, HostKeyError, HostKeyReason, SshError};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use hmac::{Hmac, Mac};
+use parking_lot::Mutex;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+/// Held while a key is added to a file.
+static ADDING: Mutex<()> = Mutex::new(());
 
 /// The keys that apply to one host.
 #[derive(Debug)]
@@ -97,6 +101,13 @@ impl KnownKeys {
             return fail(HostKeyReason::Unknown, known);
         }
         let line = format!("{} {} {}\n", self.name, kind(blob), STANDARD.encode(blob));
+        // Jobs that start together connect together, and one of them adds the key for all.
+        let _adding = ADDING.lock();
+        let is_there = fs::read_to_string(&self.file)
+            .is_ok_and(|text| text.lines().any(|it| it == line.trim_end()));
+        if is_there {
+            return Ok(());
+        }
         append(&self.file, &line).map_err(|error| {
             let file = self.file.display();
             SshError::config(format!("add the key of {} to {file}: {error}", self.name))
@@ -260,6 +271,10 @@ mod tests {
         // Its last line has no end.
         fs::write(&files[0], "other ssh-ed25519 AAAA").unwrap();
         keys.check(&key, true).unwrap();
+        // Another job asked before the key was there.
+        keys.check(&key, true).unwrap();
+        let lines = fs::read_to_string(&files[0]).unwrap().lines().count();
+        assert_eq!(lines, 2);
         let again = KnownKeys::read(&files, "h", 2222).unwrap();
         assert_eq!(again.kinds(), ["ssh-ed25519"]);
         again.check(&key, false).unwrap();

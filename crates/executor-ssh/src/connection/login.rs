@@ -15,6 +15,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -96,16 +97,16 @@ impl Login {
         let files: Vec<PathBuf> = own.into_iter().chain([SYSTEM_KNOWN_HOSTS.into()]).collect();
         let keys = KnownKeys::read(&files, &self.target.host, self.target.port)?;
 
-        let mut session = Session::new().map_err(|error| self.failed(error, "starting"))?;
+        let mut session = Session::new().map_err(|error| self.failed(&error, "starting"))?;
         let connected = match tunnel {
             Some(channel) => self.join(channel, &mut session),
             None => self.connect(&mut session),
         };
         let socket = connected.map_err(|source| self.unreachable(source))?;
-        prefer(&session, &keys.kinds()).map_err(|error| self.failed(error, "starting"))?;
+        prefer(&session, &keys.kinds()).map_err(|error| self.failed(&error, "starting"))?;
         self.limit(&session);
         let shaken = session.handshake();
-        shaken.map_err(|error| self.failed(error, "exchanging keys"))?;
+        shaken.map_err(|error| self.failed(&error, "exchanging keys"))?;
         let (key, _) = session
             .host_key()
             .ok_or_else(|| self.unreachable(io::Error::other("the host sent no key")))?;
@@ -161,7 +162,7 @@ impl Login {
             Ok(methods) => methods.to_owned(),
             // Some hosts let anybody in.
             Err(_) if session.authenticated() => return Ok(()),
-            Err(error) => return Err(self.failed(error, "logging in")),
+            Err(error) => return Err(self.failed(&error, "logging in")),
         };
         let has = |method: &str| offered.split(',').any(|it| it == method);
         let mut tried = Vec::new();
@@ -184,7 +185,7 @@ impl Login {
             if has("password") {
                 self.limit(session);
                 if let Err(error) = session.userauth_password(user, password) {
-                    self.note_refusal(session, error, "the password", &mut tried)?;
+                    self.note_refusal(session, &error, "the password", &mut tried)?;
                 }
             } else {
                 tried.push("the host takes no password".to_owned());
@@ -250,7 +251,7 @@ impl Login {
                 return Ok(true);
             };
             let what = format!("key {} of the SSH agent", key.comment());
-            self.note_refusal(session, error, &what, tried)?;
+            self.note_refusal(session, &error, &what, tried)?;
         }
         Ok(!keys.is_empty())
     }
@@ -283,8 +284,14 @@ impl Login {
                 return Err(SshError::Read { path, source });
             }
         };
-        self.limit(session);
         let what = format!("key {}", path.display());
+        if key.contains("PRIVATE KEY") && is_readable_by_others(path) {
+            tried.push(format!(
+                "{what} was not used, since others may read it (`chmod 600`)"
+            ));
+            return Ok(());
+        }
+        self.limit(session);
         match session.userauth_pubkey_memory(&self.target.user, None, &key, None) {
             Ok(()) => Ok(()),
             Err(error) if is_key_error(&error) => {
@@ -305,7 +312,7 @@ impl Login {
                 tried.push(format!("{what} cannot be used: {why}, and {advice}"));
                 Ok(())
             }
-            Err(error) => self.note_refusal(session, error, &what, tried),
+            Err(error) => self.note_refusal(session, &error, &what, tried),
         }
     }
 
@@ -317,11 +324,11 @@ impl Login {
     fn note_refusal(
         &self,
         session: &Session,
-        error: ssh2::Error,
+        error: &ssh2::Error,
         what: &str,
         tried: &mut Vec<String>,
     ) -> Result<(), SshError> {
-        if is_refusal(&error) {
+        if is_refusal(error) {
             tried.push(format!("{what} was refused"));
             return Ok(());
         }
@@ -359,14 +366,15 @@ impl Login {
         left.max(Duration::from_millis(1))
     }
 
-    fn failed(&self, error: ssh2::Error, doing: &'static str) -> SshError {
+    fn failed(&self, error: &ssh2::Error, doing: &'static str) -> SshError {
         match error.code() {
             ErrorCode::Session(TIMEOUT) => SshError::Silent {
                 host: self.target.address(),
                 doing,
                 within: self.options.config.connect_within(),
             },
-            _ => self.unreachable(error),
+            // Without the number of libssh2, which says nothing to a user.
+            _ => self.unreachable(error.message().to_owned()),
         }
     }
 
@@ -376,6 +384,12 @@ impl Login {
             source: source.into(),
         }
     }
+}
+
+/// Returns whether other users have permissions for a file of this user, which ssh refuses too.
+fn is_readable_by_others(path: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    fs::metadata(path).is_ok_and(|it| it.uid() == own && it.mode() & 0o077 != 0)
 }
 
 /// Prefers keys of known types: with a key of another type the host would look changed.

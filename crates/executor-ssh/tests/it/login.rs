@@ -12,6 +12,7 @@ use executor_testkit::RecordingTrace;
 use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -112,6 +113,10 @@ async fn wrong_keys_are_refused_with_their_names() {
     keygen(&["-q", "-t", "ed25519", "-N", "secret", "-f"], &locked);
     wrong.identity_file = Some(locked);
     refused(wrong.clone(), reason, &["passphrase", "SSH agent"]).await;
+    let open = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(&other, open).unwrap();
+    wrong.identity_file = Some(other);
+    refused(wrong.clone(), reason, &["others may read it", "chmod 600"]).await;
     wrong.identity_file = Some(server.path("missing"));
     let parts = ["identity-file", "missing", "No such file"];
     refused(wrong.clone(), reason, &parts).await;
@@ -124,6 +129,15 @@ async fn wrong_keys_are_refused_with_their_names() {
     let prepared = executor.prepare(options, &Cancellation::new()).await;
     let error = prepared.unwrap_err().chain();
     assert!(error.contains("gone (SSH_AUTH_SOCK): No such"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn start_file_that_ends_the_shell_is_named() {
+    let server = Sshd::start();
+    fs::write(server.home().join(".bashrc"), "exit 3\n").unwrap();
+    let reason = FailureReason::RunnerSystemFailure;
+    let parts = ["ended with 3 before sh started", "~/.bashrc"];
+    refused(of(&server), reason, &parts).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
