@@ -114,7 +114,7 @@ pub(super) static ROWS: [Row; 56] = [
     .in_job(|job| job.identity.is_some()),
     Row::warning(
         "image",
-        "it needs a container engine; with `--executor shell` the job runs with the programs of this machine",
+        "it needs a container engine; without one the job runs with the programs of its machine",
     )
     .in_job(|job| job.image.is_some()),
     Row::supported(
