@@ -75,13 +75,14 @@ while sleep 1; [ -d "$job" ]; do
 
 /// Ends the processes of a job and removes its directory.
 ///
-/// The agent gets time to end its scripts; its command line is checked, since the number in the file may belong to another
-/// process after a restart of the host. What is left is found by the mark in its environment, which agents and runners
-/// inside the job pass on; as it may start others meanwhile, that is repeated. The watcher ends by itself.
+/// The agent gets time to end its scripts. Its command line is checked: after a restart of the host the number in the file may
+/// belong to another process, and a process that has ended keeps the number, without a command line, until its parent looks.
+/// What is left is found by the mark in its environment, which agents and runners inside the job pass on; as it may start
+/// others meanwhile, that is repeated. The watcher ends by itself.
 const REMOVE: &str = r#"is_agent() { { tr '\0' ' ' <"/proc/$1/cmdline" || ps -ww -o args= -p "$1"; } 2>/dev/null | grep -qF "$job/program"; }
 if [ -f "$job/agent.pid" ] && read -r agent <"$job/agent.pid" && is_agent "$agent"; then
   kill -TERM "$agent" 2>/dev/null && for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    kill -0 "$agent" 2>/dev/null || break
+    is_agent "$agent" || break
     sleep 0.05 2>/dev/null || sleep 1
   done
   is_agent "$agent" && kill -KILL "$agent" 2>/dev/null
