@@ -55,6 +55,7 @@ impl Link {
             Endpoint::from_static("http://step-runner")
                 .http2_keep_alive_interval(keep_alive)
                 .keep_alive_timeout(keep_alive)
+                .max_frame_size(LARGEST_FRAME)
                 .connect_with_connector_lazy(Dial {
                     connecting: Arc::clone(&self.connecting),
                     within: self.options.connect_timeout,
@@ -78,6 +79,9 @@ impl Link {
         self.connecting.failure().clone()
     }
 }
+
+/// A piece of a log is in one frame, not in several of the usual 16 KiB.
+const LARGEST_FRAME: u32 = 128 * 1024;
 
 /// Answers contain at most a list of requests; anything longer is streamed.
 const LARGEST_ANSWER: usize = 16 << 20;
