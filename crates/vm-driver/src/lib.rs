@@ -8,6 +8,7 @@ mod driver;
 mod host;
 mod jeballto;
 mod qemu;
+mod qemu_files;
 mod qmp;
 mod settings;
 

@@ -1,17 +1,15 @@
 //! Machines of QEMU on this host, one process each.
 
 use crate::host::{Address, Resources, VmHost, VmState};
+use crate::qemu_files::{Description, Files, Guard, failed, remove, run};
 use crate::qmp;
 use crate::settings::{Qemu, Settings};
 use driver_toolkit::{
     Failure, FileLock, NotReady, SshHost, Stage, Wait, program, quote, resource_name,
 };
-use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 /// How long a machine may take to boot when its memory is recorded.
@@ -37,96 +35,6 @@ pub struct QemuHost {
     snapshots: PathBuf,
     key: PathBuf,
     user: String,
-}
-
-/// What is stored beside the disk of a machine.
-#[derive(Debug, Serialize, Deserialize)]
-struct Description {
-    image: PathBuf,
-    cpus: u32,
-    memory: u32,
-    /// The port of this host that leads to the machine's SSH server; 0 before the first start.
-    port: u16,
-    /// The memory with which it starts, instead of booting.
-    snapshot: Option<PathBuf>,
-    /// The accelerator that works, once that is known.
-    accelerator: Option<String>,
-    /// Whether its last start was completed.
-    started: bool,
-}
-
-/// The files of a machine.
-#[derive(Debug)]
-struct Files(PathBuf);
-
-impl Files {
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn read(&self) -> Result<Option<Description>, NotReady> {
-        let path = self.at("machine.json");
-        match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(|error| NotReady::never(format!("{}: {error}", path.display()))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed("read", &path)(error)),
-        }
-    }
-
-    fn write(&self, description: &Description) -> Result<(), NotReady> {
-        let (path, partial) = (self.at("machine.json"), self.at("machine.json.new"));
-        let text = serde_json::to_vec(description).map_err(NotReady::never)?;
-        fs::write(&partial, text).map_err(failed("write", &partial))?;
-        fs::rename(&partial, &path).map_err(failed("write", &path))
-    }
-
-    /// Returns the process of the machine, also one whose start was interrupted: the path of its `pid` is in its arguments.
-    fn process(&self) -> Option<u32> {
-        let own = self.at("pid");
-        let own = own.as_os_str().as_encoded_bytes();
-        fs::read_dir("/proc").ok()?.flatten().find_map(|entry| {
-            let pid = entry.file_name().to_str()?.parse().ok()?;
-            let arguments = fs::read(entry.path().join("cmdline")).ok()?;
-            let mut arguments = arguments.split(|byte| *byte == 0);
-            arguments.any(|it| it == own).then_some(pid)
-        })
-    }
-
-    /// Ends the process of a machine.
-    fn end(&self) -> Result<(), NotReady> {
-        let Some(pid) = self.process() else {
-            return Ok(());
-        };
-        run(program("kill").args(["-KILL", &pid.to_string()]))?;
-        if self.process().is_some() {
-            return Err(NotReady::not_yet("its process ends"));
-        }
-        Ok(())
-    }
-}
-
-fn failed(action: &str, path: &Path) -> impl Fn(io::Error) -> NotReady {
-    let text = format!("{action} {}", path.display());
-    move |error| NotReady::never(format!("{text}: {error}"))
-}
-
-/// Runs a program to its end; an error has what it printed.
-fn run(command: &mut Command) -> Result<(), NotReady> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| NotReady::never(format!("start {name}: {error}")))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    Err(NotReady::never(format!(
-        "{name} failed ({}): {}",
-        output.status,
-        text.trim()
-    )))
 }
 
 impl QemuHost {
@@ -394,35 +302,6 @@ impl QemuHost {
     }
 }
 
-/// A process that ends a machine and removes its files when this process gives up or dies. No state names the machine, so neither
-/// a cleanup nor a sweep would find it.
-struct Guard(Child);
-
-/// Waits for the end of standard input. The number of the machine's process may belong to another one by then.
-const GUARD: &str = r#"cat >/dev/null
-pid=$(cat "$1/pid" 2>/dev/null) && grep -qF "$1/pid" "/proc/$pid/cmdline" 2>/dev/null && kill -KILL "$pid"
-rm -rf -- "$1""#;
-
-impl Guard {
-    fn start(files: &Files) -> Result<Self, NotReady> {
-        let mut command = program("sh");
-        command.args(["-c", GUARD, "sh"]).arg(&files.0);
-        let child = command.stdin(Stdio::piped()).spawn();
-        child.map(Self).map_err(failed("guard", &files.0))
-    }
-
-    fn release(mut self) {
-        let _ = self.0.kill();
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // It closes standard input first.
-        let _ = self.0.wait();
-    }
-}
-
 /// Returns the disk of an image.
 fn disk_of(image: &Path) -> PathBuf {
     if image.is_dir() {
@@ -436,14 +315,6 @@ fn free_port() -> Result<u16, NotReady> {
     let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     port.map(|address| address.port())
         .map_err(|error| NotReady::never(format!("find a free port: {error}")))
-}
-
-/// Removes a directory; an absent one is not an error.
-fn remove(path: &Path) -> Result<(), NotReady> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("remove", path)(error)),
-        _ => Ok(()),
-    }
 }
 
 impl VmHost for QemuHost {
