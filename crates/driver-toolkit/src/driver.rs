@@ -183,6 +183,10 @@ impl Call {
 /// `new` reads the settings of the operator from the [`JobContext`]; it runs before anything else. A panic is a failure
 /// of the system. `SIGTERM` ends `prepare`, is passed on to the script in `run`, and does not disturb `cleanup`.
 pub fn main<D: Driver>(new: impl FnOnce(&JobContext) -> Result<D, Failure>) -> ExitCode {
+    ExitCode::from(exit_code(new))
+}
+
+fn exit_code<D: Driver>(new: impl FnOnce(&JobContext) -> Result<D, Failure>) -> u8 {
     let codes = ExitCodes::from_env();
     let mut context = JobContext::from_env();
     let file = context.exit_code_file();
@@ -195,17 +199,16 @@ pub fn main<D: Driver>(new: impl FnOnce(&JobContext) -> Result<D, Failure>) -> E
         context.arguments = operators.to_vec();
         perform(&call, &new(&context)?, &context)
     }));
-    let result = result.unwrap_or_else(|_| Err(Failure::panicked()));
+    let result = result.unwrap_or_else(|panic| Err(Failure::panicked(&*panic)));
     if let Err(failure) = &result {
         error_line(&failure.to_string());
     }
-    let code = codes
+    codes
         .report(&result, file.as_deref())
         .unwrap_or_else(|failure| {
             error_line(&failure.to_string());
             codes.system_failure
-        });
-    ExitCode::from(code)
+        })
 }
 
 /// Prints a line on standard error. A reader that has gone is not an error.
@@ -287,7 +290,10 @@ pub(crate) fn clean_up<D: Driver>(
     stage: Stage<'_>,
 ) -> Result<(), Failure> {
     let mut cleanup = Cleanup::new(stage);
-    driver.cleanup(name, &record, &mut cleanup);
+    let steps = || driver.cleanup(name, &record, &mut cleanup);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(steps)) {
+        cleanup.leave(Failure::panicked(&*panic).to_string());
+    }
     cleanup.finish()?;
     record.remove()
 }
@@ -324,27 +330,4 @@ pub(crate) fn sweep<D: Driver>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_before_the_call_are_the_operators() {
-        let read = |words: &str| {
-            let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
-            Call::read(&words).map(|(call, operators)| (call, operators.join(" ")))
-        };
-        let is = |call: Call, operators: &str| Ok((call, operators.to_owned()));
-        assert_eq!(read("config"), is(Call::Config, ""));
-        assert_eq!(read("--verbose prepare"), is(Call::Prepare, "--verbose"));
-        let run = Call::Run {
-            script: "/tmp/s".to_owned(),
-            stage: "cleanup".to_owned(),
-        };
-        assert_eq!(read("-v 3 run /tmp/s cleanup"), is(run, "-v 3"));
-        let older_than = Duration::from_mins(1);
-        assert_eq!(read("sweep 60"), is(Call::Sweep { older_than }, ""));
-        for wrong in ["", "start", "run", "sweep soon", "config --help"] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! Failures of a driver, and the exit codes that report them.
 
 use crate::remote::Ended;
+use std::any::Any;
 use std::fmt::Display;
 use std::fs;
 use std::path::Path;
@@ -39,9 +40,14 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a caught panic, whose message is on standard error already.
-    pub(crate) fn panicked() -> Self {
-        Self::system("the driver panicked, which is an error in it")
+    /// Returns the failure of a caught panic.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let literal = panic.downcast_ref::<&str>().copied();
+        let message = literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let message = message.unwrap_or("without a message");
+        Self::system(format!(
+            "the driver panicked, which is an error in it: {message}"
+        ))
     }
 }
 

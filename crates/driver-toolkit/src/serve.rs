@@ -68,7 +68,8 @@ pub(crate) fn serve<D: Driver>(driver: &D, operator: &JobContext) -> Result<(), 
                     scope.spawn(move || {
                         let answer = || server.answer(&call, &name, params, &payload);
                         let caught = catch_unwind(AssertUnwindSafe(answer));
-                        let result = caught.unwrap_or_else(|_| Err(Failure::panicked().into()));
+                        let result =
+                            caught.unwrap_or_else(|panic| Err(Failure::panicked(&*panic).into()));
                         channel.close(&call, result);
                     });
                 }
