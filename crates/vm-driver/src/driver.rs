@@ -157,7 +157,7 @@ impl Driver for VmDriver {
                 self.host.set_resources(&id, &resources)?;
                 is_set = true;
             }
-            self.host.start(&id)
+            self.host.start(&id, stage)
         })?;
         self.wait(BOOT_LIMIT)
             .until("wait for the machine", stage, || {

@@ -49,7 +49,7 @@ pub trait VmHost: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`NotReady::NotYet`] while the host is full.
-    fn start(&self, id: &str) -> Result<(), NotReady>;
+    fn start(&self, id: &str, stage: &Stage<'_>) -> Result<(), NotReady>;
 
     /// Returns the state of a machine.
     ///

@@ -316,7 +316,7 @@ impl VmHost for JeballtoHost {
         Ok(())
     }
 
-    fn start(&self, id: &str) -> Result<(), NotReady> {
+    fn start(&self, id: &str, _stage: &Stage<'_>) -> Result<(), NotReady> {
         self.call::<Value>(Method::POST, &format!("/vms/{id}/start"), None)?;
         Ok(())
     }

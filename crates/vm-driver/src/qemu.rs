@@ -8,7 +8,6 @@ use driver_toolkit::{
     Failure, FileLock, NotReady, SshHost, Stage, Wait, program, quote, resource_name,
 };
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -157,17 +156,29 @@ impl QemuHost {
     }
 
     /// Starts the process of a machine with KVM if that works, else without.
-    fn launch(&self, files: &Files, description: &mut Description) -> Result<(), NotReady> {
-        if let Some(accelerator) = &description.accelerator {
-            return self.launch_with(accelerator, files, description);
+    fn launch(
+        &self,
+        files: &Files,
+        description: &mut Description,
+        stage: &Stage<'_>,
+    ) -> Result<(), NotReady> {
+        if let Some(accelerator) = description.accelerator.clone() {
+            return self.launch_with(&accelerator, files, description);
         }
-        let usable = File::options().write(true).open("/dev/kvm").is_ok();
+        let device = Path::new("/dev/kvm");
+        let usable = File::options().write(true).open(device);
         // On a host that is a virtual machine itself, KVM may be there and fail.
-        let accelerator = if usable && self.launch_with("kvm", files, description).is_ok() {
-            "kvm"
-        } else {
-            self.launch_with("tcg", files, description)?;
-            "tcg"
+        let launched = usable
+            .map_err(failed("open", device))
+            .and_then(|_| self.launch_with("kvm", files, description));
+        let accelerator = match launched {
+            Ok(()) => "kvm",
+            Err(reason) => {
+                stage.log(format!("the machine runs without KVM, slowly: {reason}"));
+                files.end()?;
+                self.launch_with("tcg", files, description)?;
+                "tcg"
+            }
         };
         description.accelerator = Some(accelerator.to_owned());
         files.write(description)
@@ -178,7 +189,7 @@ impl QemuHost {
         &self,
         accelerator: &str,
         files: &Files,
-        description: &Description,
+        description: &mut Description,
     ) -> Result<(), NotReady> {
         let path = |name: &str| files.at(name).display().to_string();
         let mut command = program(&self.settings.program);
@@ -211,8 +222,13 @@ impl QemuHost {
                 path("seed")
             ),
         ]);
-        let forward = format!("user,id=net,hostfwd=tcp:127.0.0.1:{}-:22", description.port);
-        command.args(["-netdev", &forward, "-device", "virtio-net-pci,netdev=net"]);
+        // QEMU takes a free port, so no other program can take it in between.
+        command.args([
+            "-netdev",
+            "user,id=net,hostfwd=tcp:127.0.0.1:0-:22",
+            "-device",
+            "virtio-net-pci,netdev=net",
+        ]);
         command.args([
             "-device",
             "virtio-rng-pci",
@@ -248,6 +264,8 @@ impl QemuHost {
             qmp::resume(&files.at("qmp"), MEMORY_LIMIT)
                 .map_err(|error| NotReady::never(format!("start from memory: {error}")))?;
         }
+        description.port = qmp::forwarded_port(&files.at("qmp"), MEMORY_LIMIT)
+            .map_err(|error| NotReady::never(format!("ask QEMU for its port: {error}")))?;
         Ok(())
     }
 
@@ -263,7 +281,6 @@ impl QemuHost {
         // What a process that died has left.
         partial.end()?;
         let mut description = self.describe(image.to_owned());
-        description.port = free_port()?;
         self.make(&partial, &description)?;
         let guard = Guard::start(&partial)?;
         self.boot_and_store(&partial, &mut description, progress, stage)?;
@@ -279,7 +296,7 @@ impl QemuHost {
         progress: &dyn Fn(&str),
         stage: &Stage<'_>,
     ) -> Result<(), Failure> {
-        self.launch(files, description)?;
+        self.launch(files, description, stage)?;
         progress("the image boots once, and its memory is stored");
         let host = SshHost {
             port: description.port,
@@ -309,12 +326,6 @@ fn disk_of(image: &Path) -> PathBuf {
     } else {
         image.to_owned()
     }
-}
-
-fn free_port() -> Result<u16, NotReady> {
-    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    port.map(|address| address.port())
-        .map_err(|error| NotReady::never(format!("find a free port: {error}")))
 }
 
 impl VmHost for QemuHost {
@@ -370,7 +381,7 @@ impl VmHost for QemuHost {
         Ok(())
     }
 
-    fn start(&self, id: &str) -> Result<(), NotReady> {
+    fn start(&self, id: &str, stage: &Stage<'_>) -> Result<(), NotReady> {
         let files = self.files(id);
         let lock = FileLock::try_acquire(&self.machines.join("places.lock"))?;
         let Some(_lock) = lock else {
@@ -391,9 +402,7 @@ impl VmHost for QemuHost {
                 "the host is full: {running} machines run"
             )));
         }
-        description.port = free_port()?;
-        files.write(&description)?;
-        self.launch(&files, &mut description)?;
+        self.launch(&files, &mut description, stage)?;
         description.started = true;
         files.write(&description)
     }

@@ -1,4 +1,4 @@
-//! The protocol with which QEMU is controlled, as far as memories are stored and read.
+//! The protocol with which QEMU is controlled, as far as memories are stored and read, and a port is asked for.
 
 use serde_json::{Value, json};
 use std::fs::File;
@@ -104,4 +104,33 @@ pub(crate) fn resume(socket: &Path, limit: Duration) -> io::Result<()> {
     monitor.await_migration()?;
     monitor.command("cont", &json!({}))?;
     Ok(())
+}
+
+/// Returns the port of this host that leads to the machine's SSH server.
+pub(crate) fn forwarded_port(socket: &Path, limit: Duration) -> io::Result<u16> {
+    let mut monitor = Monitor::open(socket, limit)?;
+    let command = json!({ "command-line": "info usernet" });
+    let answer = monitor.command("human-monitor-command", &command)?;
+    port_of(answer.as_str().unwrap_or_default())
+        .ok_or_else(|| io::Error::other(format!("no forwarded port in {answer}")))
+}
+
+/// Reads the table of connections: protocol and state, file descriptor, source address, port.
+fn port_of(table: &str) -> Option<u16> {
+    let row = table.lines().find(|it| it.contains("[HOST_FORWARD]"))?;
+    row.split_whitespace().nth(3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_is_that_of_the_forwarding() {
+        let table = "Hub -1 (net):\r\n  Protocol[State]    FD  Source Address  Port   Dest. Address  Port RecvQ SendQ\r\n  \
+                     TCP[ESTABLISHED]   14       10.0.2.15 41002       10.0.2.2    80     0     0\r\n  \
+                     TCP[HOST_FORWARD]  11       127.0.0.1 38201       10.0.2.15    22     0     0\r\n";
+        assert_eq!(port_of(table), Some(38201));
+        assert_eq!(port_of("Hub -1 (net):\r\n"), None);
+    }
 }

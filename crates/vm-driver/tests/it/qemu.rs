@@ -2,7 +2,7 @@
 
 use crate::support::{Agent, Done, Job};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -93,8 +93,26 @@ fn second_machine_starts_from_memory() {
 #[test]
 fn machine_with_other_resources_boots() {
     let agent = host("snapshots = false", "[most]\nmemory = 1024");
+    // KVM fails.
+    let emulator = agent.path("emulator");
+    let text = "#!/bin/sh\ncase \"$*\" in *accel=kvm*) echo 'no KVM today' >&2; exit 1;; esac\nexec qemu-system-x86_64 \"$@\"\n";
+    fs::write(&emulator, text).unwrap();
+    fs::set_permissions(&emulator, PermissionsExt::from_mode(0o755)).unwrap();
+    let key = format!("[qemu]\nprogram = {emulator:?}");
+    agent.edit_settings("[qemu]", &key);
     let job = agent.job(1).with("CUSTOM_ENV_VM_MEMORY", "768");
-    job.prepare();
+    let text = job.call(&["prepare"]).succeeds().text();
+    let reasons: Vec<_> = text
+        .lines()
+        .filter(|it| it.contains("without KVM"))
+        .collect();
+    let is_there = fs::File::options().write(true).open("/dev/kvm").is_ok();
+    let reason = if is_there { "no KVM today" } else { "/dev/kvm" };
+    assert!(
+        matches!(reasons[..], [line] if line.contains(reason)),
+        "{text}"
+    );
+
     let text = job
         .run("sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo")
         .succeeds()
