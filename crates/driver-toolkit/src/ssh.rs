@@ -23,6 +23,9 @@ const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 /// How long a signal may take to reach the machine.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(15);
 
+/// The exit code of `ssh` when the connection failed.
+const SSH_FAILED: i32 = 255;
+
 /// The pause between two looks at the request to stop.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -202,20 +205,30 @@ impl SshHost {
             .map_err(|error| Failure::system(format!("start ssh: {error}")))
     }
 
-    /// Sends a signal to a process group of the machine.
-    fn signal(&self, name: &str, group: u32) {
+    /// Sends a signal to a process group of the machine. A connection that fails is tried again.
+    fn signal(&self, name: &str, group: u32, stage: &Stage<'_>) {
         // The first form is for a group, the other where the login shell is another process.
         let kill = format!("kill -{name} -{group} || kill -{name} {group}");
-        let Ok(mut child) = self.start(&format!("exec sh -c {}", quote(&kill))) else {
-            return;
-        };
-        drop(child.stdin.take());
+        let remote = format!("exec sh -c {}", quote(&kill));
         let deadline = Instant::now() + SIGNAL_LIMIT;
-        while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            thread::sleep(POLL);
+        while Instant::now() < deadline {
+            let Ok(mut child) = self.start(&remote) else {
+                break;
+            };
+            drop(child.stdin.take());
+            let mut status = child.try_wait();
+            while matches!(status, Ok(None)) && Instant::now() < deadline {
+                thread::sleep(POLL);
+                status = child.try_wait();
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+            // Another code is that of `kill`: there is no such process any more.
+            if matches!(status, Ok(Some(status)) if status.code() != Some(SSH_FAILED)) {
+                return;
+            }
         }
-        let _ = child.kill();
-        let _ = child.wait();
+        stage.log(format!("SIG{name} did not reach {} in time", self.host));
     }
 }
 
@@ -313,10 +326,10 @@ impl Following<'_> {
                 match self.group {
                     None => return Err(Failure::Stopped),
                     Some(group) if level == Some(StopLevel::Kill) => {
-                        self.host.signal("KILL", group);
+                        self.host.signal("KILL", group, self.stage);
                         return Err(Failure::Stopped);
                     }
-                    Some(group) => self.host.signal("TERM", group),
+                    Some(group) => self.host.signal("TERM", group, self.stage),
                 }
             }
         }
