@@ -1,5 +1,6 @@
 //! The driver with the executors that call it.
 
+use crate::qemu;
 use crate::support::Agent;
 use executor_core::prelude::*;
 use executor_custom::{CustomConfig, CustomOptions};
@@ -11,10 +12,22 @@ use std::time::Duration;
 
 const DRIVER: &str = env!("CARGO_BIN_EXE_runwright-vm-driver");
 
-fn suite(agent: &Arc<Agent>, executor: &str) -> SuiteOptions {
+/// The checks that machines of QEMU pass in two minutes: a script and its end, a request to stop, and what is left. The others concern
+/// code that the suite with the agent runs too.
+const QUICK: [&str; 8] = [
+    "success",
+    "exit_codes",
+    "streams_are_apart",
+    "raw_bytes",
+    "cancel_terminates_first",
+    "stop_during_prepare",
+    "instances_are_independent",
+    "cleanup_leaves_no_processes",
+];
+
+fn suite(executor: &str) -> SuiteOptions {
     let mut runner = runner_config(executor);
     runner.graceful_kill_timeout = Duration::from_secs(1);
-    let agent = Arc::clone(agent);
     SuiteOptions::new(runner)
         .promptness(Duration::from_mins(1))
         .exit_codes([0, 1, 3, 255])
@@ -22,11 +35,34 @@ fn suite(agent: &Arc<Agent>, executor: &str) -> SuiteOptions {
         .line_bytes(1 << 20)
         .memory_growth(15 << 20)
         .jobs(5)
-        .leftovers(move || {
-            let mut left = marked_processes();
-            left.extend(agent.left());
-            left
-        })
+}
+
+/// The suite with machines of the agent.
+fn agent_suite(agent: &Arc<Agent>, executor: &str) -> SuiteOptions {
+    let agent = Arc::clone(agent);
+    suite(executor).leftovers(move || {
+        let mut left = marked_processes();
+        left.extend(agent.left());
+        left
+    })
+}
+
+/// Runs the suite with machines of QEMU: all of it, which takes ten minutes, with `RUNWRIGHT_TEST_QEMU_SUITE=whole`, else the quick checks
+/// and those in `more`.
+async fn check_qemu(
+    agent: &Arc<Agent>,
+    executor: &str,
+    provider: Arc<dyn ExecutorProvider>,
+    more: &[&str],
+) {
+    let host = Arc::clone(agent);
+    let options = suite(executor).jobs(3).leftovers(move || qemu::left(&host));
+    if std::env::var("RUNWRIGHT_TEST_QEMU_SUITE").is_ok_and(|it| it == "whole") {
+        conformance(provider, options).await.assert_passed();
+    } else {
+        let options = options.only(QUICK.iter().chain(more).copied());
+        conformance(provider, options).await.assert_part_passed();
+    }
 }
 
 fn agent() -> Arc<Agent> {
@@ -37,10 +73,8 @@ fn agent() -> Arc<Agent> {
     Arc::new(agent)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn custom_protocol_obeys_the_contract() {
-    // R-VM-01, R-EXEC-102
-    let agent = agent();
+/// The driver as GitLab Runner calls it.
+fn custom(agent: &Agent) -> Arc<dyn ExecutorProvider> {
     let config = agent.path("driver.toml").display().to_string();
     let arguments = |stage: &str| ["--config", &config, stage].map(str::to_owned).to_vec();
     let options = CustomOptions::new(CustomConfig {
@@ -54,8 +88,22 @@ async fn custom_protocol_obeys_the_contract() {
         cleanup_args: arguments("cleanup"),
         ..CustomConfig::default()
     });
-    let provider = executor_custom::provider(options);
-    conformance(Arc::new(provider), suite(&agent, "custom"))
+    Arc::new(executor_custom::provider(options))
+}
+
+/// The driver as one process.
+fn typed(agent: &Agent) -> Arc<dyn ExecutorProvider> {
+    let config = agent.path("driver.toml").display().to_string();
+    Arc::new(executor_driver::provider(DriverConfig::new([
+        DRIVER, "--config", &config, "serve",
+    ])))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn custom_protocol_obeys_the_contract() {
+    // R-VM-01, R-EXEC-102
+    let agent = agent();
+    conformance(custom(&agent), agent_suite(&agent, "custom"))
         .await
         .assert_passed();
     agent.assert_nothing_remains();
@@ -64,14 +112,27 @@ async fn custom_protocol_obeys_the_contract() {
 #[tokio::test(flavor = "multi_thread")]
 async fn typed_protocol_obeys_the_contract() {
     let agent = agent();
-    let config = agent.path("driver.toml").display().to_string();
-    let provider = Arc::new(executor_driver::provider(DriverConfig::new([
-        DRIVER, "--config", &config, "serve",
-    ])));
-    let tested = Arc::clone(&provider) as Arc<dyn ExecutorProvider>;
-    conformance(tested, suite(&agent, "driver"))
+    let provider = typed(&agent);
+    conformance(Arc::clone(&provider), agent_suite(&agent, "driver"))
         .await
         .assert_passed();
     provider.shutdown(Duration::from_secs(20)).await.unwrap();
     agent.assert_nothing_remains();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn custom_protocol_with_qemu_obeys_the_contract() {
+    let agent = Arc::new(qemu::host("most = 4", ""));
+    check_qemu(&agent, "custom", custom(&agent), &[]).await;
+    qemu::assert_no_machine(&agent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn typed_protocol_with_qemu_obeys_the_contract() {
+    let agent = Arc::new(qemu::host("most = 4", ""));
+    let provider = typed(&agent);
+    let more = ["file_variables", "file_transfer"];
+    check_qemu(&agent, "driver", Arc::clone(&provider), &more).await;
+    provider.shutdown(Duration::from_mins(1)).await.unwrap();
+    qemu::assert_no_machine(&agent);
 }

@@ -14,7 +14,7 @@ fn guest() -> PathBuf {
 }
 
 /// Settings for QEMU, with these keys of `[qemu]` and these tables; the agent is not used.
-fn host(qemu: &str, tables: &str) -> Agent {
+pub(crate) fn host(qemu: &str, tables: &str) -> Agent {
     let agent = Agent::start();
     fs::create_dir(agent.path("images")).unwrap();
     symlink(guest(), agent.path("images/guest")).unwrap();
@@ -26,13 +26,22 @@ fn host(qemu: &str, tables: &str) -> Agent {
     agent
 }
 
-fn assert_no_machine(agent: &Agent) {
-    assert_eq!(agent.emulators(), Vec::<u32>::new());
-    let left: Vec<_> = fs::read_dir(agent.path("vm-driver/machines"))
-        .unwrap()
-        .map(|it| it.unwrap().file_name())
-        .collect();
-    assert!(left.iter().all(|it| it == "places.lock"), "{left:?}");
+/// Returns the processes and directories of machines, and the states of jobs.
+pub(crate) fn left(agent: &Agent) -> Vec<String> {
+    let machines = fs::read_dir(agent.path("vm-driver/machines")).into_iter();
+    let machines = machines.flatten().map(|it| it.unwrap().file_name());
+    let machines = machines.map(|it| it.into_string().unwrap());
+    let own = ["key", "key.pub", "machines", "snapshots"];
+    let states = agent.stored().into_iter();
+    let emulators = agent.emulators().into_iter().map(|it| it.to_string());
+    emulators
+        .chain(machines.filter(|it| it != "places.lock"))
+        .chain(states.filter(|it| !own.contains(&it.as_str())))
+        .collect()
+}
+
+pub(crate) fn assert_no_machine(agent: &Agent) {
+    assert_eq!(left(agent), Vec::<String>::new());
 }
 
 /// Prepares a job, and returns the seconds to its first command.
