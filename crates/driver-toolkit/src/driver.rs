@@ -78,6 +78,14 @@ pub trait Driver: Sync {
         false
     }
 
+    /// Returns how many environments there may be at the same time. Default: not known.
+    ///
+    /// With it, a runner of the typed driver protocol asks for no more jobs than that at once, and `prepare` need not wait for room that
+    /// other jobs of the same runner take.
+    fn capacity(&self) -> Option<usize> {
+        None
+    }
+
     /// Returns how long the stages may take.
     fn limits(&self) -> Limits {
         Limits::default()

@@ -12,7 +12,7 @@ use crate::store::Record;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Cursor, Read};
@@ -42,6 +42,15 @@ struct Server<'d, D> {
     driver: &'d D,
     operator: &'d JobContext,
     environments: Mutex<BTreeMap<String, Arc<Environment>>>,
+    leases: Mutex<Leases>,
+}
+
+/// Room that the runner has reserved.
+#[derive(Default)]
+struct Leases {
+    held: BTreeSet<String>,
+    /// How many there were before.
+    granted: u64,
 }
 
 /// Serves calls until the end of standard input, then removes what is left.
@@ -51,6 +60,7 @@ pub(crate) fn serve<D: Driver>(driver: &D, operator: &JobContext) -> Result<(), 
         driver,
         operator,
         environments: Mutex::default(),
+        leases: Mutex::default(),
     };
     let (channel, mut input) = Channel::open().map_err(failed)?;
     let result = thread::scope(|scope| {
@@ -160,6 +170,11 @@ struct Transfer {
 }
 
 #[derive(Deserialize)]
+struct Lease {
+    lease: String,
+}
+
+#[derive(Deserialize)]
 struct Named {
     environment: String,
 }
@@ -176,7 +191,14 @@ impl<D: Driver> Server<'_, D> {
             "describe" => self.describe(),
             "status" => {
                 let names: Vec<_> = lock(&self.environments).keys().cloned().collect();
-                Ok(json!({ "environments": names }))
+                let leases: Vec<_> = lock(&self.leases).held.iter().cloned().collect();
+                Ok(json!({ "environments": names, "leases": leases }))
+            }
+            "acquire" => self.acquire(),
+            "release" => {
+                let Lease { lease } = read(params)?;
+                lock(&self.leases).held.remove(&lease);
+                Ok(json!({}))
             }
             "prepare" => self.prepare(call, read(params)?),
             "run" => self.run(call, &read(params)?, payload),
@@ -249,14 +271,29 @@ impl<D: Driver> Server<'_, D> {
 
     fn describe(&self) -> Result<Value, Refusal> {
         let config = self.driver.config(self.operator)?;
+        let mut capabilities = vec!["files"];
+        capabilities.extend(self.driver.capacity().map(|_| "capacity"));
         Ok(json!({
             "protocol": PROTOCOL,
             "name": config.driver.name,
             "version": config.driver.version,
-            "capabilities": ["files"],
+            "capabilities": capabilities,
             "builds_dir": config.builds_dir,
             "cache_dir": config.cache_dir,
         }))
+    }
+
+    fn acquire(&self) -> Result<Value, Refusal> {
+        let capacity = self.driver.capacity().unwrap_or(usize::MAX);
+        let mut leases = lock(&self.leases);
+        if leases.held.len() >= capacity {
+            let message = format!("all places are taken, of {capacity}");
+            return Err(Refusal::new("no_capacity", message));
+        }
+        leases.granted += 1;
+        let lease = leases.granted.to_string();
+        leases.held.insert(lease.clone());
+        Ok(json!({ "lease": lease }))
     }
 
     fn prepare(&self, call: &Call, params: Prepare) -> Result<Value, Refusal> {

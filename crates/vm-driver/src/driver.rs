@@ -216,6 +216,10 @@ impl Driver for VmDriver {
         self.settings.keep_failed && job.has_failed()
     }
 
+    fn capacity(&self) -> Option<usize> {
+        self.host.capacity()
+    }
+
     fn limits(&self) -> Limits {
         self.settings.limits()
     }

@@ -9,6 +9,9 @@ use std::fmt::Debug;
 /// Each call is one attempt. [`NotReady::NotYet`] means that the same call may succeed later, as when the host is full or does not
 /// answer; the driver then repeats it.
 pub trait VmHost: Debug + Send + Sync {
+    /// Returns how many machines may run; `None` if that is not known. It sends no request.
+    fn capacity(&self) -> Option<usize>;
+
     /// Returns whether the host has an image.
     ///
     /// # Errors

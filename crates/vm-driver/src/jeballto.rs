@@ -28,6 +28,7 @@ pub struct JeballtoHost {
     agent: Agent,
     base: String,
     token: Option<String>,
+    most: Option<usize>,
 }
 
 /// Why a call has no result.
@@ -147,6 +148,7 @@ impl JeballtoHost {
             agent: config.build().into(),
             base: format!("{}/v1", settings.url.trim_end_matches('/')),
             token,
+            most: settings.most,
         })
     }
 
@@ -241,6 +243,10 @@ impl JeballtoHost {
 }
 
 impl VmHost for JeballtoHost {
+    fn capacity(&self) -> Option<usize> {
+        self.most
+    }
+
     fn has_image(&self, image: &str) -> Result<bool, NotReady> {
         let found = self.find_in("/images", "images", |it| it["reference"] == image)?;
         Ok(found.is_some())

@@ -329,6 +329,10 @@ fn disk_of(image: &Path) -> PathBuf {
 }
 
 impl VmHost for QemuHost {
+    fn capacity(&self) -> Option<usize> {
+        Some(self.settings.most)
+    }
+
     fn has_image(&self, image: &str) -> Result<bool, NotReady> {
         let image = self.image(image)?;
         Ok(!self.settings.snapshots || self.snapshot(&image)?.exists())

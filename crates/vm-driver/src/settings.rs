@@ -114,6 +114,8 @@ pub struct Jeballto {
     pub url: String,
     /// A file with the token. Default: the variable `JEBALLTO_TOKEN` of the driver's environment.
     pub token_file: Option<PathBuf>,
+    /// How many machines it runs, which is 2 on macOS. Default: not known.
+    pub most: Option<usize>,
 }
 
 impl Default for Jeballto {
@@ -121,6 +123,7 @@ impl Default for Jeballto {
         Self {
             url: "http://127.0.0.1:8011".to_owned(),
             token_file: None,
+            most: None,
         }
     }
 }
@@ -225,6 +228,12 @@ impl Settings {
                     "{file}: {key} {directory:?} is not an absolute path in the machine"
                 )));
             }
+        }
+        if self.qemu.most == 0 || self.jeballto.most == Some(0) {
+            let file = file.display();
+            return Err(Failure::system(format!(
+                "{file}: invalid most 0: expected the number of machines that may run, at least 1"
+            )));
         }
         IMAGE.clone_into(&mut self.image.variable);
         let file = std::path::absolute(file)

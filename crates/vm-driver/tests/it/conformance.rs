@@ -2,10 +2,13 @@
 
 use crate::qemu;
 use crate::support::Agent;
+use executor_core::AcquireError;
 use executor_core::prelude::*;
 use executor_custom::{CustomConfig, CustomOptions};
 use executor_driver::DriverConfig;
-use executor_testkit::{SuiteOptions, conformance, marked_processes, runner_config};
+use executor_testkit::{
+    JobBuilder, OptionsBuilder, SuiteOptions, conformance, marked_processes, runner_config,
+};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,4 +138,44 @@ async fn typed_protocol_with_qemu_obeys_the_contract() {
     check_qemu(&agent, "driver", Arc::clone(&provider), &more).await;
     provider.shutdown(Duration::from_mins(1)).await.unwrap();
     qemu::assert_no_machine(&agent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_of_the_typed_protocol_wait_before_they_begin() {
+    let agent = agent();
+    agent.set(&json!({ "limit": 2 }));
+    agent.edit_settings("[jeballto]", "[jeballto]\nmost = 2");
+    let provider = typed(&agent);
+    let mut jobs = tokio::task::JoinSet::new();
+    for id in 1..=20 {
+        jobs.spawn(run_when_there_is_room(Arc::clone(&provider), id));
+    }
+    jobs.join_all().await;
+    provider.shutdown(Duration::from_secs(20)).await.unwrap();
+    // The agent was never full.
+    let requests = agent.requests();
+    let starts = requests.iter().filter(|it| *it == "POST /vms/ID/start");
+    assert_eq!(starts.count(), 20, "{requests:?}");
+    agent.assert_nothing_remains();
+}
+
+async fn run_when_there_is_room(provider: Arc<dyn ExecutorProvider>, id: u64) {
+    let (config, go_on) = (runner_config("driver"), Cancellation::new());
+    let data = loop {
+        match provider.acquire(&config, &go_on).await {
+            Ok(data) => break data,
+            Err(AcquireError::NoFreeExecutor) => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let mut executor = provider.create(&data).unwrap();
+    let options = OptionsBuilder::new()
+        .config(config.clone())
+        .job(JobBuilder::new(id).build())
+        .build();
+    executor.prepare(options, &go_on).await.unwrap();
+    executor.cleanup().await.unwrap();
+    provider.release(&config, data).await;
 }

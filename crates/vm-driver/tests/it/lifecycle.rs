@@ -95,6 +95,9 @@ fn invalid_settings_end_prepare_before_any_request() {
         text.contains("builds-dir \"b\" is not an absolute path"),
         "{text}"
     );
+    agent.write_settings("", "most = 0");
+    let text = agent.job(1).call(&["prepare"]).system_failure();
+    assert!(text.contains("invalid most 0"), "{text}");
     fs::remove_file(agent.path("driver.toml")).unwrap();
     let text = agent.job(1).call(&["prepare"]).system_failure();
     assert!(text.contains("driver.toml: No such file"), "{text}");
