@@ -5,10 +5,11 @@ mod slurm;
 
 use driver_toolkit::{
     Batch, BatchState, BatchTarget, Ended, ExitCodes, Failure, FileLock, NotReady, Output, Stage,
-    Stop, StopLevel, Store, Stream, Target, Wait, pull_once,
+    State, Stop, StopLevel, Store, StoreError, Stream, Target, Wait, pull_once,
 };
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::Mutex;
@@ -116,6 +117,49 @@ fn failed_pull_is_tried_by_the_next_job() {
     .unwrap();
     assert_eq!(log.lines(), ["half"]);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[derive(Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct Server {
+    address: String,
+}
+
+impl State for Server {
+    const VERSION: u32 = 2;
+}
+
+#[test]
+fn state_is_private_whole_and_held_by_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path().join("states")).unwrap();
+    let record = store.try_lock("ci-1").unwrap().unwrap();
+    // R-VM-37
+    assert_eq!(record.load::<Server>().unwrap(), None);
+    let address = "10.0.0.7".to_owned();
+    let server = Server { address };
+    record.save(&server).unwrap();
+    assert!(store.try_lock("ci-1").unwrap().is_none());
+    assert_eq!(store.names().unwrap(), ["ci-1"]);
+    let path = store.path("ci-1.json");
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    drop(record);
+    let record = store.try_lock("ci-1").unwrap().unwrap();
+    assert_eq!(record.load().unwrap(), Some(server));
+    fs::write(&path, "{\"version\": 3}").unwrap();
+    let newer = record.load::<Server>();
+    assert!(
+        matches!(newer, Err(StoreError::Newer { found: 3, .. })),
+        "{newer:?}"
+    );
+    fs::write(&path, "{\"version\": 2, \"state\": 7}").unwrap();
+    let damaged = record.load::<Server>();
+    assert!(
+        matches!(damaged, Err(StoreError::Damaged { .. })),
+        "{damaged:?}"
+    );
+    record.remove().unwrap();
+    assert_eq!(fs::read_dir(store.path("")).unwrap().count(), 0);
 }
 
 #[test]

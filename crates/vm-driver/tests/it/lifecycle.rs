@@ -138,8 +138,9 @@ fn resources_are_set_between_creation_and_start() {
         machines[0]["resources"],
         json!({ "cpuCount": 4, "memorySize": 4_u64 << 30 })
     );
-    // R-VM-15
+    // R-VM-15, R-VM-18
     assert_eq!(machines[0]["name"], job.name());
+    assert_eq!(machines[0]["state"], "running");
     job.cleanup();
     for (name, value, message) in [
         ("CUSTOM_ENV_VM_CPUS", "9", "expected a number from 1 to 8"),

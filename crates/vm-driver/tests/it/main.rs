@@ -9,3 +9,4 @@ mod locks;
 mod qemu;
 mod scripts;
 mod support;
+mod units;
