@@ -12,7 +12,7 @@
 //! | locks between processes | [`FileLock`] |
 //! | images | [`ImagePolicy`], [`pull_once`] |
 //! | a free slot, an address, a server that boots | [`Wait`], [`NotReady`] |
-//! | scripts on a machine | [`SshHost`] |
+//! | scripts on a machine | [`SshHost`], [`SharedSsh`] |
 //! | scripts in a batch system | [`Batch`], [`BatchTarget`] |
 //! | scripts on this host | [`ThisHost`] |
 //! | other programs | [`program`] |
@@ -32,6 +32,7 @@ mod lock;
 mod name;
 mod remote;
 mod serve;
+mod shared_ssh;
 mod ssh;
 mod stop;
 mod store;
@@ -47,6 +48,7 @@ pub use image::{ImagePolicy, pull_once};
 pub use lock::FileLock;
 pub use name::{LONGEST_NAME, resource_name};
 pub use remote::{Ended, Output, OwnStreams, Stream, Target, program, quote};
+pub use shared_ssh::SharedSsh;
 pub use ssh::SshHost;
 pub use stop::{Stage, Stop, StopLevel};
 pub use store::{Record, State, Store, StoreError};

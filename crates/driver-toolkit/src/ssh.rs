@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::remote::{Ended, Output, Stream, Target, quote};
+use crate::shared_ssh::SharedSsh;
 use crate::stop::{Stage, StopLevel};
 use crate::wait::NotReady;
 use memchr::memmem::Finder;
@@ -10,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -50,6 +52,8 @@ pub struct SshHost {
     pub known_hosts: Option<PathBuf>,
     /// More options for `ssh`, as `-o Name=value`.
     pub options: Vec<OsString>,
+    /// A connection that is there already. A script that cannot start over it gets one of its own.
+    pub shared: Option<Arc<SharedSsh>>,
 }
 
 impl SshHost {
@@ -62,6 +66,7 @@ impl SshHost {
             identity: None,
             known_hosts: None,
             options: Vec::new(),
+            shared: None,
         }
     }
 
@@ -77,7 +82,7 @@ impl SshHost {
         }
         probe.push_str("; do command -v \"$tool\" >/dev/null || echo \"$tool\"; done");
         let missing = Captured::default();
-        match self.exec_once(&probe, &mut io::empty(), &missing, stage)? {
+        match self.exec_once(&probe, &mut io::empty(), &missing, stage, None)? {
             Outcome::Ended(_) => {}
             Outcome::NotStarted(reason) => return Err(NotReady::NotYet(reason)),
         }
@@ -100,12 +105,13 @@ impl SshHost {
         input: &mut (dyn Read + Send),
         output: &dyn Output,
         stage: &Stage<'_>,
+        shared: Option<&SharedSsh>,
     ) -> Result<Outcome, Failure> {
         let mark = format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
         // `sh` outlives a signal to its process group, so that it reports how the command ended.
         let wrapped =
             format!("trap : TERM INT\necho '{mark} begin '$$\n{command}\necho '{mark} end '$?");
-        let mut child = self.start(&format!("exec sh -c {}", quote(&wrapped)))?;
+        let mut child = self.start(&format!("exec sh -c {}", quote(&wrapped)), shared)?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
@@ -144,7 +150,19 @@ impl SshHost {
         })
     }
 
-    fn start(&self, remote: &str) -> Result<Child, Failure> {
+    fn start(&self, remote: &str, shared: Option<&SharedSsh>) -> Result<Child, Failure> {
+        let mut command = self.ssh();
+        // Where nothing listens, `ssh` opens a connection of its own.
+        if let Some(shared) = shared {
+            command.arg("-S").arg(shared.socket());
+        }
+        command.args(["--", &self.host, remote]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        spawn(&mut command)
+    }
+
+    /// Returns `ssh` with all its options.
+    pub(crate) fn ssh(&self) -> Command {
         let mut command = program("sh");
         // `ssh` stays in this process group, so that it dies with it, but a polite signal is for the script only.
         command.args([
@@ -187,22 +205,9 @@ impl SshHost {
                 .arg(identity);
         }
         command.args(&self.options);
-        command.args([
-            "-p",
-            &self.port.to_string(),
-            "-l",
-            &self.user,
-            "--",
-            &self.host,
-            remote,
-        ]);
+        command.args(["-p", &self.port.to_string(), "-l", &self.user]);
+        command.stdin(Stdio::piped());
         command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-            .spawn()
-            .map_err(|error| Failure::system(format!("start ssh: {error}")))
     }
 
     /// Sends a signal to a process group of the machine. A connection that fails is tried again.
@@ -211,8 +216,9 @@ impl SshHost {
         let kill = format!("kill -{name} -{group} || kill -{name} {group}");
         let remote = format!("exec sh -c {}", quote(&kill));
         let deadline = Instant::now() + SIGNAL_LIMIT;
+        let mut shared = self.shared.as_deref();
         while Instant::now() < deadline {
-            let Ok(mut child) = self.start(&remote) else {
+            let Ok(mut child) = self.start(&remote, shared.take()) else {
                 break;
             };
             drop(child.stdin.take());
@@ -249,8 +255,9 @@ impl Target for SshHost {
         stage: &Stage<'_>,
     ) -> Result<Ended, Failure> {
         let mut attempt = 1;
+        let mut shared = self.shared.as_deref();
         loop {
-            match self.exec_once(command, input, output, stage)? {
+            match self.exec_once(command, input, output, stage, shared.take())? {
                 Outcome::Ended(ended) => return Ok(ended),
                 Outcome::NotStarted(reason) if attempt == ATTEMPTS => {
                     return Err(Failure::system(format!(
@@ -266,6 +273,12 @@ impl Target for SshHost {
             attempt += 1;
         }
     }
+}
+
+pub(crate) fn spawn(command: &mut Command) -> Result<Child, Failure> {
+    command
+        .spawn()
+        .map_err(|error| Failure::system(format!("start ssh: {error}")))
 }
 
 /// How an attempt to run a command ended.
@@ -472,14 +485,11 @@ fn partial(bytes: &[u8], mark: &[u8]) -> usize {
 
 /// Keeps standard output.
 #[derive(Default)]
-struct Captured(std::sync::Mutex<Vec<u8>>);
+struct Captured(Mutex<Vec<u8>>);
 
 impl Captured {
     fn text(&self) -> String {
-        let bytes = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
@@ -487,10 +497,7 @@ impl Captured {
 impl Output for Captured {
     fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         if stream == Stream::Stdout {
-            let mut all = self
-                .0
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             all.extend_from_slice(bytes);
         }
         Ok(())

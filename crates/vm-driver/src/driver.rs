@@ -4,11 +4,14 @@ use crate::host::{Address, VmHost, VmState};
 use crate::settings::Settings;
 use driver_toolkit::{
     Cleanup, Driver, DriverConfig, Ended, Failure, Identity, JobContext, Limits, NotReady,
-    OwnStreams, Record, SshHost, Stage, State, Store, Target, Wait, pull_once,
+    OwnStreams, Record, SharedSsh, SshHost, Stage, State, Store, Target, Wait, pull_once,
 };
 use serde::{Deserialize, Serialize};
-use std::io;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use std::{fs, io};
 
 /// How long a call to the host is repeated that has no reason to wait longer.
 const CALL_LIMIT: Duration = Duration::from_mins(2);
@@ -28,6 +31,21 @@ pub struct VmDriver {
     pub settings: Settings,
     /// Where the driver remembers machines.
     pub store: Store,
+    /// The connections to machines that this process has prepared.
+    pub connections: Connections,
+}
+
+/// The connections of a serving process, by the names of machines.
+#[derive(Debug, Default)]
+pub struct Connections(Mutex<BTreeMap<String, Connection>>);
+
+/// A connection that the scripts in a machine share; `None` before the first script.
+type Connection = Option<(Address, Arc<SharedSsh>)>;
+
+impl Connections {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Connection>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is remembered about a job's machine.
@@ -55,6 +73,29 @@ impl VmDriver {
             identity: self.settings.ssh.identity_file.clone(),
             ..SshHost::new(address.host, &self.settings.ssh.user)
         }
+    }
+
+    /// Returns the connection that the scripts in a machine share, if this process has prepared it and so runs them all.
+    fn connection(&self, name: &str, address: &Address) -> Option<Arc<SharedSsh>> {
+        let mut connections = self.connections.lock();
+        let connection = connections.get_mut(name)?;
+        if let Some((known, shared)) = connection
+            && known == address
+            && shared.is_open()
+        {
+            return Some(Arc::clone(shared));
+        }
+        // It removes its socket first.
+        *connection = None;
+        let host = self.ssh(address.clone());
+        let opened = SharedSsh::open(&host, self.socket(name)).ok()?;
+        let shared = Arc::new(opened);
+        *connection = Some((address.clone(), Arc::clone(&shared)));
+        Some(shared)
+    }
+
+    fn socket(&self, name: &str) -> PathBuf {
+        self.store.path(&format!("{name}.ssh"))
     }
 
     /// Finds the machine that an earlier attempt has created, or creates one.
@@ -168,7 +209,9 @@ impl Driver for VmDriver {
                     VmState::Changing(reason) => Err(NotReady::NotYet(reason)),
                 }
             })?;
-        self.await_ssh(&id, stage)
+        self.await_ssh(&id, stage)?;
+        self.connections.lock().insert(name.to_owned(), None);
+        Ok(())
     }
 
     fn connect(
@@ -191,10 +234,16 @@ impl Driver for VmDriver {
                         None => self.host.enable_ssh(&id),
                     }
                 })?;
-        Ok(Box::new(self.ssh(address)))
+        Ok(Box::new(SshHost {
+            shared: self.connection(name, &address),
+            ..self.ssh(address)
+        }))
     }
 
     fn cleanup(&self, name: &str, record: &Record, cleanup: &mut Cleanup<'_>) {
+        self.connections.lock().remove(name);
+        // A process that was killed has left it.
+        let _ = fs::remove_file(self.socket(name));
         let id = if let Ok(Some(Machine { id })) = record.load() {
             Some(id)
         } else {

@@ -12,7 +12,7 @@ mod qemu_files;
 mod qmp;
 mod settings;
 
-pub use driver::{Machine, VmDriver};
+pub use driver::{Connections, Machine, VmDriver};
 pub use host::{Address, Resources, VmHost, VmState};
 pub use jeballto::JeballtoHost;
 pub use qemu::QemuHost;

@@ -2,7 +2,7 @@
 
 use driver_toolkit::{Failure, JobContext, Store};
 use std::process::ExitCode;
-use vm_driver::{HostKind, JeballtoHost, QemuHost, Settings, VmDriver, VmHost};
+use vm_driver::{Connections, HostKind, JeballtoHost, QemuHost, Settings, VmDriver, VmHost};
 
 fn main() -> ExitCode {
     driver_toolkit::main(new)
@@ -20,5 +20,6 @@ fn new(context: &JobContext) -> Result<VmDriver, Failure> {
         host,
         settings,
         store,
+        connections: Connections::default(),
     })
 }

@@ -2,12 +2,13 @@
 
 use crate::qemu;
 use crate::support::Agent;
-use executor_core::AcquireError;
 use executor_core::prelude::*;
+use executor_core::{AcquireError, TraceStream};
 use executor_custom::{CustomConfig, CustomOptions};
 use executor_driver::DriverConfig;
 use executor_testkit::{
-    JobBuilder, OptionsBuilder, SuiteOptions, conformance, marked_processes, runner_config,
+    CommandBuilder, JobBuilder, OptionsBuilder, RecordingTrace, SuiteOptions, conformance,
+    marked_processes, runner_config,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -156,6 +157,41 @@ async fn jobs_of_the_typed_protocol_wait_before_they_begin() {
     let requests = agent.requests();
     let starts = requests.iter().filter(|it| *it == "POST /vms/ID/start");
     assert_eq!(starts.count(), 20, "{requests:?}");
+    agent.assert_nothing_remains();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_of_the_typed_protocol_share_a_connection() {
+    let agent = agent();
+    let provider = typed(&agent);
+    let (config, go_on) = (runner_config("driver"), Cancellation::new());
+    let data = provider.acquire(&config, &go_on).await.unwrap();
+    let mut executor = provider.create(&data).unwrap();
+    let trace = RecordingTrace::new();
+    let options = OptionsBuilder::new().trace(Arc::new(trace.clone())).build();
+    executor.prepare(options, &go_on).await.unwrap();
+    let stored = agent.stored();
+    let name = stored.iter().find_map(|it| it.strip_suffix(".json"));
+    let socket = agent.path(&format!("vm-driver/{}.ssh", name.unwrap()));
+    let mut ports = Vec::new();
+    for break_it in [false, false, true, false] {
+        crate::support::await_file(&socket);
+        if break_it {
+            crate::scripts::forward(&agent, "DELETE");
+        }
+        let command = CommandBuilder::new("echo \"$SSH_CONNECTION\"").working_dir("/");
+        let result = executor.run(command.build(), &go_on).await.unwrap();
+        assert!(result.status.is_success(), "{result:?}");
+        let printed = trace.text(TraceStream::STDOUT);
+        let line = printed.lines().last().unwrap();
+        ports.push(line.split(' ').nth(1).unwrap().to_owned());
+    }
+    assert_eq!(ports[0], ports[1]);
+    // A broken one is replaced, and no script needs it.
+    assert_ne!(ports[1], ports[2]);
+    executor.cleanup().await.unwrap();
+    provider.release(&config, data).await;
+    provider.shutdown(Duration::from_secs(20)).await.unwrap();
     agent.assert_nothing_remains();
 }
 

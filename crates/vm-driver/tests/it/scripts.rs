@@ -99,7 +99,7 @@ fn script_without_a_prepared_machine_is_a_system_failure() {
 }
 
 /// Calls the agent as an operator would.
-fn forward(agent: &Agent, method: &str) {
+pub(crate) fn forward(agent: &Agent, method: &str) {
     let id = agent.machines()[0]["id"].as_str().unwrap().to_owned();
     let url = format!("http://127.0.0.1:{}/v1/vms/{id}/ssh", agent.port);
     let request = ureq::http::Request::builder()

@@ -8,7 +8,9 @@ use serde_json::json;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use vm_driver::{Address, JeballtoHost, Machine, Resources, Settings, VmDriver, VmHost, VmState};
+use vm_driver::{
+    Address, Connections, JeballtoHost, Machine, Resources, Settings, VmDriver, VmHost, VmState,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -107,6 +109,7 @@ fn stages_work_with_any_host() {
         host: Box::new(host),
         settings: settings("[image]\ndefault = \"base\"\n[resources]\ncpus = 2"),
         store: Store::open(directory.path()).unwrap(),
+        connections: Connections::default(),
     };
     let stop = Stop::new();
     let stage = Stage::new(&stop, MINUTE, &|_| {});
