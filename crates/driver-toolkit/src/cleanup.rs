@@ -12,7 +12,6 @@ const STEP_LIMIT: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub struct Cleanup<'a> {
     stage: Stage<'a>,
-    pause: Duration,
     leftovers: Vec<String>,
 }
 
@@ -21,15 +20,8 @@ impl<'a> Cleanup<'a> {
     pub fn new(stage: Stage<'a>) -> Self {
         Self {
             stage,
-            pause: Duration::from_secs(1),
             leftovers: Vec::new(),
         }
-    }
-
-    /// Sets the pause before a step is repeated, a second by default.
-    pub fn pause(mut self, pause: Duration) -> Self {
-        self.pause = pause;
-        self
     }
 
     /// The stage, for steps that wait on their own.
@@ -43,7 +35,7 @@ impl<'a> Cleanup<'a> {
     pub fn step(&mut self, what: &str, action: impl FnMut() -> Result<(), NotReady>) -> bool {
         let wait = Wait {
             limit: STEP_LIMIT,
-            pause: self.pause,
+            pause: Duration::from_secs(1),
         };
         match wait.until(what, &self.stage, action) {
             Ok(()) => true,

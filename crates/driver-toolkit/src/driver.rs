@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Longer than any job.
-const UNLIMITED: Duration = Duration::from_hours(24 * 365);
+pub(crate) const UNLIMITED: Duration = Duration::from_hours(24 * 365);
 
 /// Gives jobs an environment.
 ///
@@ -74,6 +74,8 @@ pub trait Driver: Sync {
     fn cleanup(&self, name: &str, record: &Record, cleanup: &mut Cleanup<'_>);
 
     /// Returns whether the environment of this job is kept for a look at it. Default: never.
+    ///
+    /// The variable `CI_JOB_STATUS` has the result; in the typed driver protocol, the job has failed when its script has.
     fn keeps(&self, _job: &JobContext) -> bool {
         false
     }
@@ -275,7 +277,8 @@ fn perform<D: Driver>(call: &Call, driver: &D, context: &JobContext) -> Result<E
             let never = Stop::new();
             let stage = Stage::new(&never, limits.cleanup, &error_line);
             let record = driver.store().lock(&name, limits.lock, &stage)?;
-            clean_up(driver, &name, record, stage)?;
+            clean_up(driver, &name, &record, stage)?;
+            record.remove()?;
             done
         }
         Call::Sweep { older_than } => {
@@ -294,16 +297,15 @@ fn perform<D: Driver>(call: &Call, driver: &D, context: &JobContext) -> Result<E
 pub(crate) fn clean_up<D: Driver>(
     driver: &D,
     name: &str,
-    record: Record,
+    record: &Record,
     stage: Stage<'_>,
 ) -> Result<(), Failure> {
     let mut cleanup = Cleanup::new(stage);
-    let steps = || driver.cleanup(name, &record, &mut cleanup);
+    let steps = || driver.cleanup(name, record, &mut cleanup);
     if let Err(panic) = catch_unwind(AssertUnwindSafe(steps)) {
         cleanup.leave(Failure::panicked(&*panic).to_string());
     }
-    cleanup.finish()?;
-    record.remove()
+    cleanup.finish()
 }
 
 /// Removes the environments whose state was stored longer ago than `older_than`, of jobs that no stage works for.
@@ -326,7 +328,8 @@ pub(crate) fn sweep<D: Driver>(
         }
         stage.log(format!("remove {name}"));
         let stage = stage.with_limit(driver.limits().cleanup);
-        if let Err(failure) = clean_up(driver, &name, record, stage) {
+        let removed = clean_up(driver, &name, &record, stage).and_then(|()| record.remove());
+        if let Err(failure) = removed {
             failed.push(format!("{name}: {failure}"));
         }
         stage.stop.sleep(Duration::ZERO)?;

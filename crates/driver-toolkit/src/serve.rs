@@ -4,7 +4,7 @@
 
 use crate::channel::{Call, Channel, Frame, Refusal};
 use crate::context::JobContext;
-use crate::driver::{Driver, clean_up, error_line};
+use crate::driver::{Driver, UNLIMITED, clean_up, error_line};
 use crate::failure::Failure;
 use crate::remote::{Ended, Output, Stream, Target, quote};
 use crate::stop::{Stage, Stop, StopLevel};
@@ -17,15 +17,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 /// The version of the protocol.
 const PROTOCOL: u32 = 1;
-
-/// Longer than any job.
-const UNLIMITED: Duration = Duration::from_hours(24 * 365);
 
 /// The end of the name of the file that marks the environments of a serving process.
 const SERVED: &str = "served";
@@ -36,6 +33,8 @@ struct Environment {
     /// `None` after the cleanup.
     record: Mutex<Option<Record>>,
     job: JobContext,
+    /// Whether a script of the job has failed.
+    has_failed: AtomicBool,
 }
 
 struct Server<'d, D> {
@@ -318,6 +317,7 @@ impl<D: Driver> Server<'_, D> {
             name,
             record: Mutex::new(Some(record)),
             job,
+            has_failed: AtomicBool::new(false),
         });
         // First, so that a cleanup finds it; it waits for the record.
         let held = lock(&environment.record);
@@ -361,6 +361,12 @@ impl<D: Driver> Server<'_, D> {
         // A shell reads its commands from a pipe byte by byte, which takes minutes for large files.
         let command = format!("{} -c 'eval \"$(cat || echo exit 1)\"'", params.shell);
         let ended = target.exec(&command, &mut Cursor::new(text), call, &stage)?;
+        if ended != Ended::Exited(0)
+            && params.stage.starts_with("step_")
+            && let Some(environment) = lock(&self.environments).get(&params.environment)
+        {
+            environment.has_failed.store(true, Ordering::Relaxed);
+        }
         Ok(match ended {
             Ended::Exited(code) => json!({ "exit_code": code }),
             Ended::Signaled(signal) => json!({ "signal": signal }),
@@ -404,27 +410,44 @@ impl<D: Driver> Server<'_, D> {
         Ok(self.driver.connect(&found.name, script, record, stage)?)
     }
 
+    /// Removes an environment, or leaves it as it is for another attempt.
     fn remove(&self, environment: &Environment) -> Result<(), Failure> {
-        let Some(record) = lock(&environment.record).take() else {
+        let name = &environment.name;
+        let mut held = lock(&environment.record);
+        let Some(record) = &*held else {
             return Ok(());
         };
-        let never = Stop::new();
-        let stage = Stage::new(&never, self.driver.limits().cleanup, &error_line);
-        if self.driver.keeps(&environment.job) {
-            error_line(&format!(
-                "{} is kept, since the job has failed",
-                environment.name
-            ));
+        // The variables are those of its beginning.
+        let mut job = environment.job.clone();
+        let status = if environment.has_failed.load(Ordering::Relaxed) {
+            "failed"
+        } else {
+            "success"
+        };
+        job.variables
+            .insert("CI_JOB_STATUS".to_owned(), status.to_owned());
+        if self.driver.keeps(&job) {
+            error_line(&format!("{name} is kept, since the job has failed"));
+            self.forget(name)?;
+            *held = None;
             return Ok(());
         }
-        clean_up(self.driver, &environment.name, record, stage)?;
-        self.forget(&environment.name)
+        let never = Stop::new();
+        let stage = Stage::new(&never, self.driver.limits().cleanup, &error_line);
+        clean_up(self.driver, name, record, stage)?;
+        self.forget(name)?;
+        held.take().map_or(Ok(()), Record::remove)
     }
 
     fn forget(&self, name: &str) -> Result<(), Failure> {
         let served = self.driver.store().path(&format!("{name}.{SERVED}"));
-        fs::remove_file(&served)
-            .map_err(|error| Failure::system(format!("remove {}: {error}", served.display())))
+        match fs::remove_file(&served) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::system(format!(
+                "remove {}: {error}",
+                served.display()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Removes the environments of a serving process that was killed.
@@ -444,8 +467,9 @@ impl<D: Driver> Server<'_, D> {
             let never = Stop::new();
             let stage = Stage::new(&never, self.driver.limits().cleanup, &error_line);
             error_line(&format!("remove {name} of a driver process that has died"));
-            let removed =
-                clean_up(self.driver, name, record, stage).and_then(|()| self.forget(name));
+            let removed = clean_up(self.driver, name, &record, stage)
+                .and_then(|()| self.forget(name))
+                .and_then(|()| record.remove());
             if let Err(failure) = removed {
                 error_line(&failure.to_string());
             }

@@ -72,6 +72,10 @@ async fn check_qemu(
 fn agent() -> Arc<Agent> {
     let agent = Agent::start();
     agent.set(&json!({ "limit": 100 }));
+    with_token(agent)
+}
+
+fn with_token(agent: Agent) -> Arc<Agent> {
     std::fs::write(agent.path("token"), "secret\n").unwrap();
     agent.edit_settings("[jeballto]", "[jeballto]\ntoken-file = \"token\"");
     Arc::new(agent)
@@ -158,6 +162,28 @@ async fn jobs_of_the_typed_protocol_wait_before_they_begin() {
     let starts = requests.iter().filter(|it| *it == "POST /vms/ID/start");
     assert_eq!(starts.count(), 20, "{requests:?}");
     agent.assert_nothing_remains();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn machine_of_a_failed_job_is_kept_by_the_typed_protocol_too() {
+    let agent = Agent::start();
+    agent.write_settings("keep-failed = true", "");
+    let agent = with_token(agent);
+    let (config, go_on) = (runner_config("driver"), Cancellation::new());
+    for (id, script) in [(1, "exit 3"), (2, "true")] {
+        // A new process leaves what was kept.
+        let provider = typed(&agent);
+        let data = provider.acquire(&config, &go_on).await.unwrap();
+        let mut executor = provider.create(&data).unwrap();
+        let options = OptionsBuilder::new().job(JobBuilder::new(id).build());
+        executor.prepare(options.build(), &go_on).await.unwrap();
+        let command = CommandBuilder::new(script).working_dir("/");
+        executor.run(command.build(), &go_on).await.unwrap();
+        executor.cleanup().await.unwrap();
+        provider.release(&config, data).await;
+        provider.shutdown(Duration::from_secs(20)).await.unwrap();
+        assert_eq!(agent.machines().len(), 1, "{script}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
