@@ -196,17 +196,30 @@ struct Tail {
 impl Tail {
     /// Passes on what was added.
     fn pass(&mut self, output: &dyn Output) -> Result<(), Failure> {
-        let failed =
-            |error: io::Error| Failure::system(format!("read {}: {error}", self.file.display()));
-        let mut file = match File::open(&self.file) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed(error)),
-        };
-        file.seek(SeekFrom::Start(self.offset)).map_err(failed)?;
+        match self.pass_on(output) {
+            // A job that has not started, or a server of files that is away for a moment.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::NotFound | ErrorKind::StaleNetworkFileHandle
+                ) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(Failure::system(format!(
+                "read {}: {error}",
+                self.file.display()
+            ))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn pass_on(&mut self, output: &dyn Output) -> io::Result<()> {
+        let mut file = File::open(&self.file)?;
+        file.seek(SeekFrom::Start(self.offset))?;
         let mut buffer = vec![0; 64 << 10];
         loop {
-            let count = file.read(&mut buffer).map_err(failed)?;
+            let count = file.read(&mut buffer)?;
             if count == 0 {
                 return Ok(());
             }

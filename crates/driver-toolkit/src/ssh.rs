@@ -84,7 +84,10 @@ impl SshHost {
         let missing = Captured::default();
         match self.exec_once(&probe, &mut io::empty(), &missing, stage, None)? {
             Outcome::Ended(_) => {}
-            Outcome::NotStarted(reason) => return Err(NotReady::NotYet(reason)),
+            // Its SSH server may start anew while it boots.
+            Outcome::NotStarted(reason) | Outcome::Lost(reason) => {
+                return Err(NotReady::NotYet(reason));
+            }
         }
         let missing = missing.text();
         let missing: Vec<_> = missing.split_whitespace().collect();
@@ -146,7 +149,7 @@ impl SshHost {
             for event in &events {
                 following.take(event);
             }
-            ended.and_then(|()| following.outcome())
+            ended.map(|()| following.outcome())
         })
     }
 
@@ -259,6 +262,12 @@ impl Target for SshHost {
         loop {
             match self.exec_once(command, input, output, stage, shared.take())? {
                 Outcome::Ended(ended) => return Ok(ended),
+                Outcome::Lost(reason) => {
+                    return Err(Failure::system(format!(
+                        "the connection to {} was lost while a script ran, which is not started again: {reason}",
+                        self.host
+                    )));
+                }
                 Outcome::NotStarted(reason) if attempt == ATTEMPTS => {
                     return Err(Failure::system(format!(
                         "connect to {}: {reason}",
@@ -286,6 +295,8 @@ enum Outcome {
     Ended(Ended),
     /// `ssh` failed, with this message, before the command started.
     NotStarted(String),
+    /// The connection was lost, with this message, while the command ran.
+    Lost(String),
 }
 
 /// What the reading threads report.
@@ -364,9 +375,9 @@ impl Following<'_> {
         }
     }
 
-    fn outcome(&self) -> Result<Outcome, Failure> {
+    fn outcome(&self) -> Outcome {
         if let Some(code) = self.code {
-            return Ok(Outcome::Ended(Ended::Exited(code)));
+            return Outcome::Ended(Ended::Exited(code));
         }
         let messages = String::from_utf8_lossy(&self.messages);
         let message = messages
@@ -375,12 +386,9 @@ impl Following<'_> {
             .last()
             .unwrap_or("ssh ended without a message");
         if self.group.is_none() {
-            return Ok(Outcome::NotStarted(message.to_owned()));
+            return Outcome::NotStarted(message.to_owned());
         }
-        Err(Failure::system(format!(
-            "the connection to {} was lost while a script ran, which is not started again: {message}",
-            self.host.host
-        )))
+        Outcome::Lost(message.to_owned())
     }
 }
 
@@ -389,20 +397,28 @@ fn feed(mut stdin: impl Write, input: &mut (dyn Read + Send)) {
     let _ = io::copy(input, &mut stdin);
 }
 
-/// Passes on standard output without the lines of the wrapper.
+/// Passes on standard output without the lines of the wrapper. What comes before these is from the start files of the user's shell.
 fn read_stdout(mut stdout: impl Read, mark: &str, output: &dyn Output, events: &Sender<Event>) {
     let mut buffer = vec![0; 64 << 10];
     let mut marks = Marks::new(mark);
-    let mut closed = false;
+    let (mut begun, mut closed) = (false, false);
     while let Ok(count @ 1..) = stdout.read(&mut buffer) {
         marks.feed(&buffer[..count], |part| match part {
+            Part::Output(bytes) if !begun => drop(events.send(Event::Message(bytes.to_vec()))),
             // A reader that has gone ends the output, not the script.
             Part::Output(bytes) => closed = closed || output.write(Stream::Stdout, bytes).is_err(),
-            Part::Begin(group) => drop(events.send(Event::Begin(group))),
+            Part::Begin(group) => {
+                begun = true;
+                drop(events.send(Event::Begin(group)));
+            }
             Part::End(code) => drop(events.send(Event::End(code))),
         });
     }
-    marks.finish(|bytes| drop(output.write(Stream::Stdout, bytes)));
+    marks.finish(|bytes| {
+        if begun {
+            drop(output.write(Stream::Stdout, bytes));
+        }
+    });
     let _ = events.send(Event::Closed);
 }
 

@@ -3,11 +3,15 @@
 use crate::failure::Failure;
 use crate::remote::{Ended, Output, Stream, Target, program};
 use crate::stop::{Stage, StopLevel};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,14 +50,15 @@ impl Target for ThisHost {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (done, closed) = channel::<()>();
+        let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(move || {
                 // The command may end before it has read everything.
                 let _ = stdin.map(|mut stdin| io::copy(input, &mut stdin));
             });
             let of_stderr = done.clone();
-            scope.spawn(move || pass(stdout, Stream::Stdout, output, done));
-            scope.spawn(move || pass(stderr, Stream::Stderr, output, of_stderr));
+            scope.spawn(|| pass(stdout, Stream::Stdout, output, &is_over, done));
+            scope.spawn(|| pass(stderr, Stream::Stderr, output, &is_over, of_stderr));
             let mut seen = None;
             let status = loop {
                 match child.try_wait() {
@@ -76,21 +81,47 @@ impl Target for ThisHost {
                     });
                 }
             };
-            if closed.recv_timeout(OUTPUT_GRACE) == Err(RecvTimeoutError::Timeout)
-                || status.is_err()
-            {
-                signal(Signal::KILL);
-            }
+            // It ends when both streams have ended.
+            let _ = closed.recv_timeout(OUTPUT_GRACE);
+            signal(Signal::KILL);
+            // A process in a session of its own may hold them.
+            is_over.store(true, Ordering::Relaxed);
             status.map(ended)
         })
     }
 }
 
-fn pass<D>(stream: Option<impl Read>, kind: Stream, output: &dyn Output, done: D) {
+/// Passes on a stream until its end, or until it is silent after the end of the command.
+fn pass<D>(
+    stream: Option<impl Read + AsFd>,
+    kind: Stream,
+    output: &dyn Output,
+    is_over: &AtomicBool,
+    done: D,
+) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 64 << 10];
     let mut has_reader = true;
-    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+    let pause = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    // How often it is read after the end of the command.
+    let mut left = 64;
+    while left > 0 {
+        if is_over.load(Ordering::Relaxed) {
+            left -= 1;
+        }
+        let mut readable = [PollFd::new(&stream, PollFlags::IN)];
+        match poll(&mut readable, Some(&pause)) {
+            Ok(0) if is_over.load(Ordering::Relaxed) => break,
+            Ok(0) | Err(Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(_) => break,
+        }
+        let Ok(count @ 1..) = stream.read(&mut buffer) else {
+            break;
+        };
         has_reader = has_reader && output.write(kind, &buffer[..count]).is_ok();
     }
     drop(done);

@@ -5,7 +5,7 @@ mod slurm;
 
 use driver_toolkit::{
     Batch, BatchState, BatchTarget, Ended, ExitCodes, Failure, FileLock, NotReady, Output, Stage,
-    State, Stop, StopLevel, Store, StoreError, Stream, Target, Wait, pull_once,
+    State, Stop, StopLevel, Store, StoreError, Stream, Target, ThisHost, Wait, pull_once,
 };
 use std::fs;
 use std::io;
@@ -321,4 +321,26 @@ fn batch_job_is_followed_to_its_end() {
             .is_some()
     );
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn command_on_this_host_leaves_no_process_and_waits_for_none() {
+    let stop = Stop::new();
+    let silent = |_: &str| {};
+    let stage = Stage::new(&stop, MINUTE, &silent);
+    let output = Kept::default();
+    // One is in the background, and one in a session of its own, which holds the output.
+    let script = "sleep 3600 >/dev/null 2>&1 & echo $!; setsid sleep 50 & echo done; exit 3";
+    let begun = Instant::now();
+    let ended = ThisHost.exec(script, &mut io::empty(), &output, &stage);
+    assert_eq!(ended, Ok(Ended::Exited(3)));
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    let text = output.text();
+    let (background, rest) = text.split_once('\n').unwrap();
+    assert_eq!(rest, "done\n");
+    let process = fs::read_to_string(format!("/proc/{background}/stat"));
+    assert!(
+        process.is_err() || process.unwrap().contains(") Z "),
+        "{text}"
+    );
 }
