@@ -1,15 +1,17 @@
 //! Machines of QEMU on this host, one process each.
 
 use crate::host::{Address, Resources, VmHost, VmState};
-use crate::qemu_files::{Description, Files, Guard, failed, remove, run};
+use crate::qemu_files::{Description, Files, Guard, failed, remove, run, with_end};
 use crate::qmp;
 use crate::settings::{Qemu, Settings};
 use driver_toolkit::{
     Failure, FileLock, NotReady, SshHost, Stage, Wait, program, quote, resource_name,
 };
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long a machine may take to boot when its memory is recorded.
 const BOOT_LIMIT: Duration = Duration::from_mins(15);
@@ -34,6 +36,8 @@ pub struct QemuHost {
     snapshots: PathBuf,
     key: PathBuf,
     user: String,
+    /// The version of QEMU, once it is known.
+    version: OnceLock<String>,
 }
 
 impl QemuHost {
@@ -52,6 +56,7 @@ impl QemuHost {
             snapshots: settings.state_dir.join("snapshots"),
             key: key.clone(),
             user: settings.ssh.user.clone(),
+            version: OnceLock::new(),
         }
     }
 
@@ -78,22 +83,75 @@ impl QemuHost {
 
     /// Returns the directory of the recorded memory of an image.
     ///
-    /// It is another one when the image or the resources change.
+    /// It is another one when the image, the resources, the key or QEMU change.
     fn snapshot(&self, image: &Path) -> Result<PathBuf, NotReady> {
-        let disk = disk_of(image);
-        let metadata = disk.metadata().map_err(failed("read", &disk))?;
-        let changed = metadata.modified().map_err(failed("read", &disk))?;
-        let changed = changed
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_nanos()
-            .to_string();
-        let size = metadata.len().to_string();
-        let (cpus, memory) = (self.cpus().to_string(), self.memory().to_string());
-        let image = image.display().to_string();
-        Ok(self.snapshots.join(resource_name(&[
-            "memory", &image, &size, &changed, &cpus, &memory,
-        ])))
+        let mut parts = vec![
+            image.display().to_string(),
+            self.cpus().to_string(),
+            self.memory().to_string(),
+            self.user.clone(),
+            self.public_key()?,
+            self.version()?.to_owned(),
+        ];
+        let of_kernel = ["kernel", "initrd", "cmdline"].map(|it| image.join(it));
+        for file in [disk_of(image)].iter().chain(&of_kernel) {
+            let metadata = match file.metadata() {
+                Err(_) if of_kernel.contains(file) => continue,
+                metadata => metadata.map_err(failed("read", file))?,
+            };
+            let changed = metadata.modified().map_err(failed("read", file))?;
+            let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+            parts.push(format!("{}-{}", metadata.len(), changed.as_nanos()));
+        }
+        let parts = parts.join("\n");
+        Ok(self.snapshots.join(resource_name(&["memory", &parts])))
+    }
+
+    fn version(&self) -> Result<&str, NotReady> {
+        if let Some(version) = self.version.get() {
+            return Ok(version);
+        }
+        let version = run(program(&self.settings.program).arg("--version"))?;
+        Ok(self.version.get_or_init(|| version))
+    }
+
+    /// Returns the public half of the key, which machines accept. The first call makes the key if it is ours to make.
+    fn public_key(&self) -> Result<String, NotReady> {
+        if !self.key.exists() {
+            self.make_key()?;
+        }
+        let path = with_end(&self.key, ".pub");
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => run(program("ssh-keygen")
+                .args(["-y", "-P", "", "-f"])
+                .arg(&self.key))?,
+            text => text.map_err(failed("read", &path))?,
+        };
+        Ok(text.trim().to_owned())
+    }
+
+    fn make_key(&self) -> Result<(), NotReady> {
+        let Some(lock) = FileLock::try_acquire(&with_end(&self.key, ".lock"))? else {
+            return Err(NotReady::not_yet("another process makes the SSH key"));
+        };
+        if !self.key.exists() {
+            let made = with_end(&self.key, ".new");
+            let halves = [with_end(&made, ".pub"), made.clone()];
+            for left in &halves {
+                // What a process that died has left.
+                let _ = fs::remove_file(left);
+            }
+            run(program("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(&made))?;
+            for (half, path) in halves
+                .iter()
+                .zip([with_end(&self.key, ".pub"), self.key.clone()])
+            {
+                fs::rename(half, &path).map_err(failed("write", &path))?;
+            }
+        }
+        Ok(lock.remove()?)
     }
 
     fn cpus(&self) -> u32 {
@@ -120,20 +178,14 @@ impl QemuHost {
 
     /// Creates the directory of a machine, with a disk on top of that of the image or the snapshot.
     fn make(&self, files: &Files, description: &Description) -> Result<(), NotReady> {
+        let made = files.unfinished();
         // What a process that died has left.
-        remove(&files.0)?;
-        let seed = files.at("seed");
+        remove(&made.0)?;
+        let seed = made.at("seed");
         fs::create_dir_all(&seed).map_err(failed("create", &seed))?;
-        if !self.key.exists() {
-            run(program("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(&self.key))?;
-        }
-        let public = self.key.with_extension("pub");
-        let public = fs::read_to_string(&public).map_err(failed("read", &public))?;
+        let public = self.public_key()?;
         // Cloud-init reads these from a disk with the label `cidata`.
-        let user =
-            serde_json::json!({ "disable_root": false, "ssh_authorized_keys": [public.trim()] });
+        let user = serde_json::json!({ "disable_root": false, "ssh_authorized_keys": [public] });
         let name = files.0.file_name().unwrap_or_default().to_string_lossy();
         for (file, text) in [
             ("user-data", format!("#cloud-config\n{user}\n")),
@@ -150,9 +202,11 @@ impl QemuHost {
         create
             .args(["create", "-q", "-f", "qcow2", "-F", "qcow2", "-b"])
             .arg(below)
-            .arg(files.at("disk.qcow2"));
+            .arg(made.at("disk.qcow2"));
         run(&mut create)?;
-        files.write(description)
+        made.write(description)?;
+        remove(&files.0)?;
+        fs::rename(&made.0, &files.0).map_err(failed("write", &files.0))
     }
 
     /// Starts the process of a machine with KVM if that works, else without.
@@ -277,15 +331,33 @@ impl QemuHost {
         progress: &dyn Fn(&str),
         stage: &Stage<'_>,
     ) -> Result<(), Failure> {
-        let partial = Files(snapshot.with_extension("new"));
-        // What a process that died has left.
-        partial.end()?;
+        self.remove_unfinished(snapshot)?;
+        // The guard of a process that died may still remove its own.
+        let partial = Files(with_end(snapshot, &format!(".{:08x}", fastrand::u32(..))));
         let mut description = self.describe(image.to_owned());
         self.make(&partial, &description)?;
         let guard = Guard::start(&partial)?;
         self.boot_and_store(&partial, &mut description, progress, stage)?;
         guard.release();
         fs::rename(&partial.0, snapshot).map_err(failed("write", snapshot))?;
+        Ok(())
+    }
+
+    /// Removes what a process has left that died while it recorded a memory.
+    fn remove_unfinished(&self, snapshot: &Path) -> Result<(), NotReady> {
+        let Ok(entries) = fs::read_dir(&self.snapshots) else {
+            return Ok(());
+        };
+        let recording = with_end(snapshot, ".");
+        let recording = recording.as_os_str().as_encoded_bytes();
+        for path in entries.flatten().map(|it| it.path()) {
+            if path.as_os_str().as_encoded_bytes().starts_with(recording) {
+                let left = Files(path);
+                left.end()?;
+                // Its guard may do so at the same time.
+                let _ = left.remove();
+            }
+        }
         Ok(())
     }
 
@@ -345,7 +417,10 @@ impl VmHost for QemuHost {
     }
 
     fn find(&self, name: &str) -> Result<Option<String>, NotReady> {
-        Ok(self.files(name).read()?.map(|_| name.to_owned()))
+        let files = self.files(name);
+        // A process that died has not finished it.
+        remove(&files.unfinished().0)?;
+        Ok(files.read()?.map(|_| name.to_owned()))
     }
 
     fn create(&self, name: &str, image: &str) -> Result<String, NotReady> {
@@ -406,7 +481,22 @@ impl VmHost for QemuHost {
                 "the host is full: {running} machines run"
             )));
         }
-        self.launch(&files, &mut description, stage)?;
+        if description.snapshot.is_some() {
+            // The memory fits an unused disk only.
+            self.make(&files, &description)?;
+        }
+        if let Err(reason) = self.launch(&files, &mut description, stage) {
+            if description.snapshot.take().is_none() {
+                return Err(reason);
+            }
+            stage.log(format!(
+                "the machine boots, since it cannot start from memory: {reason}"
+            ));
+            files.end()?;
+            description.accelerator = None;
+            self.make(&files, &description)?;
+            self.launch(&files, &mut description, stage)?;
+        }
         description.started = true;
         files.write(&description)
     }
@@ -444,7 +534,7 @@ impl VmHost for QemuHost {
     }
 
     fn delete(&self, id: &str) -> Result<(), NotReady> {
-        remove(&self.files(id).0)
+        self.files(id).remove()
     }
 
     fn on_start(&self, id: &str) -> Result<Option<String>, NotReady> {

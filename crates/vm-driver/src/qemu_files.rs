@@ -6,6 +6,11 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a killed process may take to end.
+const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// What is stored beside the disk of a machine.
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,10 +73,25 @@ impl Files {
             return Ok(());
         };
         run(program("kill").args(["-KILL", &pid.to_string()]))?;
-        if self.process().is_some() {
-            return Err(NotReady::not_yet("its process ends"));
+        let deadline = Instant::now() + END_LIMIT;
+        while self.process().is_some() {
+            if Instant::now() >= deadline {
+                return Err(NotReady::not_yet("its process ends"));
+            }
+            thread::sleep(Duration::from_millis(10));
         }
         Ok(())
+    }
+
+    /// Where the files are while they are made.
+    pub(crate) fn unfinished(&self) -> Self {
+        Self(with_end(&self.0, ".new"))
+    }
+
+    /// Removes the files, also unfinished ones.
+    pub(crate) fn remove(&self) -> Result<(), NotReady> {
+        remove(&self.unfinished().0)?;
+        remove(&self.0)
     }
 }
 
@@ -109,14 +129,21 @@ pub(crate) fn failed(action: &str, path: &Path) -> impl Fn(io::Error) -> NotRead
     move |error| NotReady::never(format!("{text}: {error}"))
 }
 
-/// Runs a program to its end; an error has what it printed.
-pub(crate) fn run(command: &mut Command) -> Result<(), NotReady> {
+/// Returns a path with this text after its name.
+pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Runs a program to its end and returns its output; an error has what it printed.
+pub(crate) fn run(command: &mut Command) -> Result<String, NotReady> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
         .output()
         .map_err(|error| NotReady::never(format!("start {name}: {error}")))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let text = String::from_utf8_lossy(&output.stderr);
     Err(NotReady::never(format!(

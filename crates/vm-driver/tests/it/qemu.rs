@@ -44,6 +44,13 @@ pub(crate) fn assert_no_machine(agent: &Agent) {
     assert_eq!(left(agent), Vec::<String>::new());
 }
 
+/// Returns what the kernel chose when it booted: machines that start from one memory have it in common.
+fn boot_id(job: &Job<'_>) -> String {
+    job.run("cat /proc/sys/kernel/random/boot_id")
+        .succeeds()
+        .text()
+}
+
 /// Prepares a job, and returns the seconds to its first command.
 fn seconds_to_first_command(job: &Job<'_>) -> f64 {
     let begun = Instant::now();
@@ -54,7 +61,7 @@ fn seconds_to_first_command(job: &Job<'_>) -> f64 {
 
 #[test]
 fn second_machine_starts_from_memory() {
-    let agent = host("most = 2", "");
+    let agent = host("most = 2", "[most]\nmemory = 1024");
     let (first, second) = (agent.job(1), agent.job(2));
     let cold = seconds_to_first_command(&first);
     let warm = seconds_to_first_command(&second);
@@ -63,6 +70,8 @@ fn second_machine_starts_from_memory() {
         warm / cold
     );
     assert!(warm < cold);
+    let recorded = boot_id(&first);
+    assert_eq!(boot_id(&second), recorded);
 
     // Two machines: neither sees the other's files, and both know the time.
     first
@@ -96,6 +105,20 @@ fn second_machine_starts_from_memory() {
     for id in 1..=3 {
         agent.job(id).cleanup();
     }
+
+    // Other resources do not fit the memory, and neither does damaged memory.
+    agent.edit_settings("prepare = 2", "prepare = 600");
+    let other = agent.job(4).with("CUSTOM_ENV_VM_MEMORY", "640");
+    other.prepare();
+    assert_ne!(boot_id(&other), recorded);
+    other.cleanup();
+    for snapshot in fs::read_dir(agent.path("vm-driver/snapshots")).unwrap() {
+        fs::write(snapshot.unwrap().path().join("memory"), "damaged").unwrap();
+    }
+    let text = agent.job(5).call(&["prepare"]).succeeds().text();
+    assert!(text.contains("it cannot start from memory"), "{text}");
+    assert_ne!(boot_id(&agent.job(5)), recorded);
+    agent.job(5).cleanup();
     assert_no_machine(&agent);
 }
 
@@ -170,9 +193,11 @@ fn kills_leave_one_machine() {
         std::thread::sleep(std::time::Duration::from_millis(40 + round * 170));
         child.kill().unwrap();
         child.wait().unwrap();
-        job.prepare();
-        assert_eq!(agent.emulators().len(), 1);
-        job.run("true").succeeds();
+        if round % 3 < 2 {
+            job.prepare();
+            assert_eq!(agent.emulators().len(), 1);
+            job.run("true").succeeds();
+        }
         job.cleanup();
         assert_no_machine(&agent);
     }
