@@ -13,8 +13,11 @@ use ureq::Agent;
 use ureq::http::{Method, Request, StatusCode};
 use ureq::tls::{RootCerts, TlsConfig};
 
-/// How long the agent may take for an answer. Creating a machine copies a disk.
-const ANSWER: Duration = Duration::from_mins(5);
+/// How long the agent may take for an answer.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long it may take to create a machine, since that copies a disk.
+const CREATION: Duration = Duration::from_mins(5);
 
 /// The pause between two looks at a pull.
 const PULL_POLL: Duration = Duration::from_millis(500);
@@ -141,7 +144,6 @@ impl JeballtoHost {
             .root_certs(RootCerts::PlatformVerifier)
             .build();
         let config = Agent::config_builder()
-            .timeout_global(Some(ANSWER))
             .http_status_as_error(false)
             .tls_config(tls);
         Ok(Self {
@@ -163,6 +165,11 @@ impl JeballtoHost {
                 "there is no token for the agent: set `token-file` in `[jeballto]`, or JEBALLTO_TOKEN",
             ));
         };
+        let limit = if (&method, path) == (&Method::POST, "/vms") {
+            CREATION
+        } else {
+            ANSWER
+        };
         let request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.base))
@@ -170,6 +177,8 @@ impl JeballtoHost {
             .header("content-type", "application/json")
             .body(body.map(|body| body.to_string()).unwrap_or_default())
             .map_err(|error| CallError::never(format!("{}: {error}", self.base)))?;
+        let request = self.agent.configure_request(request);
+        let request = request.timeout_global(Some(limit)).build();
         let mut response = self
             .agent
             .run(request)

@@ -4,6 +4,7 @@ use crate::scripts::terminate;
 use crate::support::{Agent, Done};
 use serde_json::json;
 use std::fs;
+use std::time::{Duration, Instant};
 
 #[test]
 fn any_state_is_cleaned_up() {
@@ -80,7 +81,10 @@ fn signals_do_not_disturb_a_cleanup() {
     job.prepare();
     agent.set(&json!({ "fail": 3 }));
     let child = job.command(&["cleanup"]).spawn().unwrap();
-    while !agent.requests().iter().any(|it| it == "DELETE /vms/ID/ssh") {}
+    let begun = Instant::now();
+    while !agent.requests().iter().any(|it| it == "DELETE /vms/ID/ssh") {
+        assert!(begun.elapsed() < Duration::from_mins(1));
+    }
     terminate(&child);
     terminate(&child);
     Done::of(child.wait_with_output().unwrap()).succeeds();

@@ -54,7 +54,10 @@ fn lock_is_held_by_one_stage_of_one_job() {
     // R-VM-09
     let job = agent.job(1);
     let child = job.command(&["prepare"]).spawn().unwrap();
-    while !agent.requests().iter().any(|it| it == "POST /vms/ID/start") {}
+    let begun = Instant::now();
+    while !agent.requests().iter().any(|it| it == "POST /vms/ID/start") {
+        assert!(begun.elapsed() < Duration::from_mins(1));
+    }
     let lock = File::open(job.state_file().with_extension("lock")).unwrap();
     assert!(matches!(
         lock.try_lock(),
