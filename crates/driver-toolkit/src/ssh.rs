@@ -37,7 +37,7 @@ const LONGEST_MESSAGE: usize = 2 << 10;
 /// A machine that is reached with the program `ssh`.
 ///
 /// Nothing is read from the user's configuration and no host key is stored: a machine of a pool has a new key each time.
-/// Set `host_key` where the key is known.
+/// Set `known_hosts` where the key is known.
 #[derive(Debug, Clone)]
 pub struct SshHost {
     /// Its name or address.
