@@ -22,7 +22,8 @@ const POLL: Duration = Duration::from_millis(20);
 const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// This host, for stages that need no environment: those that fetch sources into a directory that it shares with the
-/// environment, for instance. What a command leaves running is killed at its end.
+/// environment, for instance. What a command leaves running is killed at its end; a process in a session of its own is neither
+/// killed nor awaited.
 #[derive(Debug, Clone, Copy)]
 pub struct ThisHost;
 

@@ -335,8 +335,8 @@ impl QemuHost {
         // The guard of a process that died may still remove its own.
         let partial = Files(with_end(snapshot, &format!(".{:08x}", fastrand::u32(..))));
         let mut description = self.describe(image.to_owned());
-        self.make(&partial, &description)?;
         let guard = Guard::start(&partial)?;
+        self.make(&partial, &description)?;
         self.boot_and_store(&partial, &mut description, progress, stage)?;
         guard.release();
         fs::rename(&partial.0, snapshot).map_err(failed("write", snapshot))?;

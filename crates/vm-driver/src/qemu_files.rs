@@ -102,7 +102,7 @@ pub(crate) struct Guard(Child);
 /// Waits for the end of standard input. The number of the machine's process may belong to another one by then.
 const GUARD: &str = r#"cat >/dev/null
 pid=$(cat "$1/pid" 2>/dev/null) && grep -qF "$1/pid" "/proc/$pid/cmdline" 2>/dev/null && kill -KILL "$pid"
-rm -rf -- "$1""#;
+rm -rf -- "$1" "$1.new""#;
 
 impl Guard {
     pub(crate) fn start(files: &Files) -> Result<Self, NotReady> {
