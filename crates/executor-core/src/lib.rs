@@ -47,6 +47,7 @@ mod active_jobs;
 mod command;
 mod config;
 mod default_provider;
+mod endpoint;
 mod error;
 mod executor;
 mod executor_data;
@@ -74,6 +75,7 @@ pub use cancellation::{CancelCause, Cancellation, StopLevel};
 pub use command::{FileVariable, Placement, StageCommand, StageVariables};
 pub use config::RunnerConfig;
 pub use default_provider::DefaultExecutorProvider;
+pub use endpoint::Endpoint;
 pub use error::{
     AcquireError, BoxError, BuildError, FailureReason, ProviderError, Retryability, chain,
     limit_hint,

@@ -178,6 +178,11 @@ const TABLE: &[Row] = &[
         imports: &["executor-core", "process"],
         tests_import: &[],
     },
+    Row {
+        name: "executor-machine",
+        imports: &["executor-core"],
+        tests_import: &[],
+    },
     // For authors of drivers, which are programs of their own and import no executor.
     Row {
         name: "driver-toolkit",

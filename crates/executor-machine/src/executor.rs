@@ -1,0 +1,153 @@
+//! The executor: a job of the inner executor on a machine of the pool.
+
+use crate::pool::{Lease, TakeError};
+use crate::ticket::Ticket;
+use async_trait::async_trait;
+use executor_core::ability::Abilities;
+use executor_core::{
+    BuildError, CancelCause, Cancellation, Executor, ExecutorData, ExecutorProvider, ExecutorStage,
+    JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment, Retryability, ShellInfo,
+    StageCell, StageCommand, StageResult,
+};
+use std::sync::Arc;
+
+/// The name of this executor in errors.
+const NAME: &str = "machine";
+
+/// Runs a job by the inner executor, on the machine that `prepare` finds reserved or waits for.
+///
+/// A machine where the inner executor fails to prepare, loses the environment or cannot clean up is checked before its next
+/// job, and another attempt of the same job gets another machine.
+#[derive(Debug)]
+pub struct MachineExecutor {
+    inner: Box<dyn Executor>,
+    provider: Arc<dyn ExecutorProvider>,
+    ticket: Arc<Ticket>,
+    data: ExecutorData,
+    /// Held until the cleanup has ended.
+    lease: Option<Arc<Lease>>,
+    /// Follows the inner executor, for readers that took the cell before it had its machine.
+    stage: StageCell,
+}
+
+impl MachineExecutor {
+    pub(crate) fn new(
+        provider: Arc<dyn ExecutorProvider>,
+        ticket: Arc<Ticket>,
+        data: ExecutorData,
+    ) -> Result<Self, BuildError> {
+        // Knows no machine yet, and is asked for its shell alone.
+        let inner = provider.create(&data)?;
+        let stage = StageCell::new();
+        stage.follow(inner.stage_cell());
+        Ok(Self {
+            inner,
+            provider,
+            ticket,
+            data,
+            lease: None,
+            stage,
+        })
+    }
+
+    /// Has the machine checked if it may be at fault, and returns whether it may.
+    fn doubt_after(&self, error: &BuildError) -> bool {
+        let is_system = matches!(
+            error,
+            BuildError::System { .. }
+                | BuildError::Timeout { .. }
+                | BuildError::Canceled(CancelCause::EnvironmentLost)
+        );
+        if let Some(lease) = self.lease.as_ref().filter(|_| is_system) {
+            lease.doubt();
+        }
+        is_system
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+#[async_trait]
+impl Executor for MachineExecutor {
+    fn shell(&self) -> &ShellInfo {
+        self.inner.shell()
+    }
+
+    async fn prepare(
+        &mut self,
+        options: PrepareOptions,
+        cancellation: &Cancellation,
+    ) -> Result<PreparedEnvironment, BuildError> {
+        self.stage.set(ExecutorStage::PREPARE);
+        let lease = self.ticket.lease(cancellation).await?;
+        lease.start();
+        let name = lease.name();
+        options.trace.system_line(&format!("Using machine {name}"));
+        let data = self.data.clone().with(lease.endpoint().clone());
+        self.lease = Some(lease);
+        self.inner = self.provider.create(&data)?;
+        self.stage.follow(self.inner.stage_cell());
+        let prepared = self.inner.prepare(options, cancellation).await;
+        prepared.inspect_err(|error| {
+            if self.doubt_after(error) {
+                self.ticket.give_back();
+            }
+        })
+    }
+
+    async fn run(
+        &mut self,
+        command: StageCommand,
+        cancellation: &Cancellation,
+    ) -> Result<StageResult, BuildError> {
+        let result = self.inner.run(command, cancellation).await;
+        result.inspect_err(|error| {
+            self.doubt_after(error);
+        })
+    }
+
+    async fn finish(&mut self, outcome: &JobOutcome) {
+        self.inner.finish(outcome).await;
+    }
+
+    async fn cleanup(&mut self) -> Result<(), BuildError> {
+        let cleaned = self.inner.cleanup().await;
+        if let Some(lease) = self.lease.take()
+            && cleaned.is_err()
+        {
+            lease.doubt();
+        }
+        cleaned
+    }
+
+    fn current_stage(&self) -> ExecutorStage {
+        self.inner.current_stage()
+    }
+
+    fn set_current_stage(&self, stage: ExecutorStage) {
+        self.inner.set_current_stage(stage);
+    }
+
+    fn stage_cell(&self) -> StageCell {
+        self.stage.clone()
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.inner.abilities()
+    }
+}
+
+impl From<TakeError> for BuildError {
+    fn from(error: TakeError) -> Self {
+        let retry = match &error {
+            TakeError::Canceled(cause) => return Self::Canceled(*cause),
+            TakeError::Driver(_) => Retryability::Temporary,
+            TakeError::TimedOut(_) | TakeError::Closed => Retryability::Permanent,
+        };
+        Self::System {
+            backend: NAME,
+            message: error.to_string(),
+            source: None,
+            retry,
+        }
+    }
+}

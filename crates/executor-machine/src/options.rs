@@ -1,0 +1,59 @@
+//! The settings of a pool.
+
+use crate::policy::Limits;
+use crate::schedule::{Idle, Rule, Schedule};
+use std::time::Duration;
+
+/// The settings of a pool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoolOptions {
+    /// What the names of machines begin with. No two pools of one driver may share it: a pool takes every machine with its
+    /// prefix for its own.
+    pub prefix: String,
+    /// The limits.
+    pub limits: Limits,
+    /// How many slots are kept free, by time.
+    pub schedule: Schedule,
+    /// How long a job waits for a machine: `instance_acquire_timeout`.
+    pub acquire_timeout: Duration,
+    /// How long a creation may take.
+    pub create_timeout: Duration,
+    /// How long a check or a list may take.
+    pub check_timeout: Duration,
+    /// How long a removal may take.
+    pub remove_timeout: Duration,
+    /// How often a machine without a job is checked: `update_interval`.
+    pub check_interval: Duration,
+    /// After how many failed checks a machine is removed: `failure_threshold`.
+    pub failure_threshold: u32,
+    /// The pause before a failed removal is tried again. It doubles each time, up to half an hour.
+    pub removal_retry: Duration,
+    /// Whether [`shutdown`](crate::Pool::shutdown) removes the machines: `delete_instances_on_shutdown`.
+    pub remove_on_shutdown: bool,
+}
+
+impl PoolOptions {
+    /// Returns the defaults: machines on demand, without a limit, which are removed as soon as they are idle.
+    pub fn new(prefix: impl Into<String>) -> Self {
+        Self {
+            prefix: prefix.into(),
+            limits: Limits::default(),
+            schedule: Schedule {
+                otherwise: Rule {
+                    idle: Idle::Fixed(0),
+                    idle_time: Duration::ZERO,
+                    preemptive: false,
+                },
+                entries: Vec::new(),
+            },
+            acquire_timeout: Duration::from_mins(15),
+            create_timeout: Duration::from_hours(1),
+            check_timeout: Duration::from_mins(1),
+            remove_timeout: Duration::from_hours(1),
+            check_interval: Duration::from_mins(1),
+            failure_threshold: 3,
+            removal_retry: Duration::from_secs(30),
+            remove_on_shutdown: false,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The pool: a task that owns the machines, and what others send it.
+
+mod owner;
+mod status;
+
+use crate::driver::MachineDriver;
+use crate::options::PoolOptions;
+use executor_core::{CancelCause, Cancellation, Endpoint};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
+
+pub use status::MachineStatus;
+
+/// Machines that are created, handed to jobs, and removed. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    owner: mpsc::UnboundedSender<Message>,
+}
+
+/// What the owner of the machines is asked.
+#[derive(Debug)]
+enum Message {
+    /// Reserve a free slot, or leave to do so later when machines come on demand.
+    Acquire(oneshot::Sender<Acquired>),
+    /// Reserve a slot as soon as there is one. A driver's error is one of creation.
+    Take(oneshot::Sender<Result<Lease, String>>),
+    /// The job of a lease has begun.
+    Started(Arc<str>),
+    /// A lease has ended.
+    Released {
+        name: Arc<str>,
+        had_job: bool,
+        is_doubted: bool,
+    },
+    /// A job that was to come on demand has got its machine, or does not come.
+    Unpromised,
+    /// A job waits no longer.
+    Left,
+    Status(oneshot::Sender<Vec<MachineStatus>>),
+    Change(Box<PoolOptions>),
+    Shutdown(oneshot::Sender<()>),
+}
+
+/// The answer to a request for capacity.
+#[derive(Debug)]
+pub enum Acquired {
+    /// A slot.
+    Reserved(Lease),
+    /// Machines come on demand, and there is room for one.
+    OnDemand(Promise),
+    /// There is no free slot, or no room for another machine.
+    Full,
+}
+
+/// A slot of a machine. It is free again when this is dropped.
+#[derive(Debug)]
+pub struct Lease {
+    name: Arc<str>,
+    endpoint: Arc<Endpoint>,
+    has_job: AtomicBool,
+    is_doubted: AtomicBool,
+    owner: mpsc::UnboundedSender<Message>,
+}
+
+/// Room for a machine that is created when its job asks for it.
+#[derive(Debug)]
+pub struct Promise {
+    owner: mpsc::UnboundedSender<Message>,
+}
+
+/// Why a job gets no machine.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// It could not be created.
+    #[error("{0}")]
+    Driver(String),
+    /// There was none in this time.
+    #[error("no machine was free within {0:?}")]
+    TimedOut(Duration),
+    /// The job was stopped.
+    #[error("canceled {0}")]
+    Canceled(CancelCause),
+    /// The pool has ended.
+    #[error("the pool of machines is closed")]
+    Closed,
+}
+
+impl Pool {
+    /// Returns a pool, and the future that owns its machines. The caller runs that until it returns, after
+    /// [`shutdown`](Self::shutdown).
+    pub fn new(
+        options: PoolOptions,
+        driver: Arc<dyn MachineDriver>,
+    ) -> (Self, impl Future<Output = ()> + Send) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let pool = Self {
+            owner: sender.clone(),
+        };
+        (pool, owner::run(options, driver, sender, receiver))
+    }
+
+    /// Asks for room for a job that is not there yet. Never waits.
+    pub async fn acquire(&self) -> Acquired {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Acquire(reply));
+        answer.await.unwrap_or(Acquired::Full)
+    }
+
+    /// Waits for a slot.
+    ///
+    /// # Errors
+    ///
+    /// When the machine for this job cannot be created, or none is free within `limit`.
+    ///
+    /// # Cancellation
+    ///
+    /// A stop ends the wait. A machine that is being created for the job goes to the next one.
+    pub async fn take(
+        &self,
+        limit: Duration,
+        cancellation: &Cancellation,
+    ) -> Result<Lease, TakeError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Take(reply));
+        let mut waiting = Waiting { pool: self, answer };
+        tokio::select! {
+            answer = &mut waiting.answer => match answer {
+                Ok(Ok(lease)) => Ok(lease),
+                Ok(Err(message)) => Err(TakeError::Driver(message)),
+                Err(_) => Err(TakeError::Closed),
+            },
+            cause = cancellation.canceled() => Err(TakeError::Canceled(cause)),
+            () = sleep(limit) => Err(TakeError::TimedOut(limit)),
+        }
+    }
+
+    /// Returns the machines, each with what becomes of it, by name.
+    pub async fn status(&self) -> Vec<MachineStatus> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Status(reply));
+        answer.await.unwrap_or_default()
+    }
+
+    /// Replaces the settings. The prefix stays, and calls in progress keep their deadlines.
+    pub fn change(&self, options: PoolOptions) {
+        self.send(Message::Change(Box::new(options)));
+    }
+
+    /// Ends the pool: it gives no more machines, and removes them if the settings say so. Returns when all are gone, or at the
+    /// deadline.
+    pub async fn shutdown(&self, deadline: Duration) -> Vec<MachineStatus> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Shutdown(reply));
+        match tokio::time::timeout(deadline, answer).await {
+            Ok(_) => Vec::new(),
+            Err(_) => self.status().await,
+        }
+    }
+
+    fn send(&self, message: Message) {
+        // Without the owner there is no pool, which the missing answer shows.
+        let _ = self.owner.send(message);
+    }
+}
+
+/// A job that waits for a slot.
+struct Waiting<'p> {
+    pool: &'p Pool,
+    answer: oneshot::Receiver<Result<Lease, String>>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.answer.close();
+        self.pool.send(Message::Left);
+    }
+}
+
+impl Lease {
+    /// Returns the machine's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns how the machine is reached.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Notes that the job is there.
+    pub fn start(&self) {
+        if !self.has_job.swap(true, Ordering::Relaxed) {
+            let _ = self.owner.send(Message::Started(Arc::clone(&self.name)));
+        }
+    }
+
+    /// Notes that the machine may be at fault: it is checked before the next job.
+    pub fn doubt(&self) {
+        self.is_doubted.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let _ = self.owner.send(Message::Released {
+            name: Arc::clone(&self.name),
+            had_job: *self.has_job.get_mut(),
+            is_doubted: *self.is_doubted.get_mut(),
+        });
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        let _ = self.owner.send(Message::Unpromised);
+    }
+}

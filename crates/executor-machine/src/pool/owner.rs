@@ -1,0 +1,555 @@
+//! The owner of the machines: the only code that changes them.
+
+use super::status::MachineStatus;
+use super::{Acquired, Lease, Message, Promise};
+use crate::driver::{DriverError, MachineDriver};
+use crate::machine::{Machine, Reason, State};
+use crate::options::PoolOptions;
+use crate::policy::{Decision, decide};
+use crate::schedule::Rule;
+use executor_core::panics::catch_panic;
+use executor_core::{Endpoint, HumanDuration, chain};
+use jiff::Timestamp;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// The longest pause after failed creations, and after failed removals.
+const LONGEST_CREATION_PAUSE: Duration = Duration::from_mins(1);
+const LONGEST_REMOVAL_PAUSE: Duration = Duration::from_mins(30);
+
+/// How often the rule of the time is looked up.
+const RULE_INTERVAL: Duration = Duration::from_mins(1);
+
+struct Entry {
+    machine: Machine,
+    endpoint: Option<Arc<Endpoint>>,
+    /// Whether the driver is busy with it.
+    is_busy: bool,
+    /// Slots that become free after a check: whether each had a job.
+    doubted: Vec<bool>,
+    /// How many of these the check in progress is for.
+    doubted_in_check: usize,
+    /// Of the last check.
+    checked: Duration,
+    failed_checks: u32,
+    failed_removals: u32,
+    /// When a removal is tried again.
+    removable: Duration,
+}
+
+/// What the driver has answered.
+enum Answer {
+    Listed(Result<Vec<String>, DriverError>),
+    Created(Arc<str>, Result<Endpoint, DriverError>),
+    Checked(Arc<str>, Result<(), DriverError>),
+    Removed(Arc<str>, Result<(), DriverError>),
+}
+
+struct Owner {
+    options: PoolOptions,
+    driver: Arc<dyn MachineDriver>,
+    /// For the leases.
+    sender: mpsc::UnboundedSender<Message>,
+    machines: BTreeMap<Arc<str>, Entry>,
+    waiting: VecDeque<oneshot::Sender<Result<Lease, String>>>,
+    /// Jobs that will ask for a machine.
+    promised: u32,
+    work: JoinSet<Answer>,
+    /// Whether the machines of earlier processes are known.
+    is_listed: bool,
+    list_again: Duration,
+    failed_creations: u32,
+    create_again: Duration,
+    on_demand_noted: bool,
+    /// Told when the pool has ended.
+    closing: Option<oneshot::Sender<()>>,
+    start: (Instant, Duration),
+}
+
+/// Owns the machines until the pool is shut down.
+pub(super) async fn run(
+    options: PoolOptions,
+    driver: Arc<dyn MachineDriver>,
+    sender: mpsc::UnboundedSender<Message>,
+    mut receiver: mpsc::UnboundedReceiver<Message>,
+) {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut owner = Owner {
+        options,
+        driver,
+        sender,
+        machines: BTreeMap::new(),
+        waiting: VecDeque::new(),
+        promised: 0,
+        work: JoinSet::new(),
+        is_listed: false,
+        list_again: Duration::ZERO,
+        failed_creations: 0,
+        create_again: Duration::ZERO,
+        on_demand_noted: false,
+        closing: None,
+        start: (Instant::now(), since_epoch.unwrap_or_default()),
+    };
+    owner.list();
+    loop {
+        let next = owner.step();
+        if owner.is_over() {
+            break;
+        }
+        let next = owner.start.0 + next.saturating_sub(owner.start.1);
+        tokio::select! {
+            Some(message) = receiver.recv() => owner.receive(message),
+            Some(answer) = owner.work.join_next() => owner.answered(answer),
+            () = sleep_until(next) => {}
+        }
+        // One decision for all that has happened.
+        while let Ok(message) = receiver.try_recv() {
+            owner.receive(message);
+        }
+        while let Some(answer) = owner.work.try_join_next() {
+            owner.answered(answer);
+        }
+    }
+    if let Some(closing) = owner.closing.take() {
+        let _ = closing.send(());
+    }
+}
+
+impl Owner {
+    /// Returns the time since the Unix epoch. It never goes back.
+    fn now(&self) -> Duration {
+        let (start, since_epoch) = self.start;
+        since_epoch + start.elapsed()
+    }
+
+    fn rule(&self) -> &Rule {
+        self.options.schedule.rule_at(Timestamp::now())
+    }
+
+    fn decide(&self, now: Duration) -> Decision<&str> {
+        let machines = self.machines.iter();
+        let machines = machines.map(|(name, entry)| (&**name, &entry.machine));
+        let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+        decide(machines, waiting, self.rule(), &self.options.limits, now)
+    }
+
+    fn is_over(&self) -> bool {
+        self.closing.is_some() && (self.machines.is_empty() || !self.options.remove_on_shutdown)
+    }
+
+    fn receive(&mut self, message: Message) {
+        let now = self.now();
+        match message {
+            Message::Acquire(reply) => {
+                let acquired = self.acquire(now);
+                // One that is not received is dropped, which gives it back.
+                let _ = reply.send(acquired);
+            }
+            Message::Take(reply) if self.closing.is_some() => drop(reply),
+            Message::Take(reply) => self.waiting.push_back(reply),
+            Message::Started(name) => {
+                if let Some(entry) = self.machines.get_mut(&name) {
+                    entry.machine.start(now);
+                    tracing::info!(
+                        machine = &*name,
+                        jobs = entry.machine.jobs(),
+                        "A machine is used."
+                    );
+                    if self.options.limits.jobs_left(entry.machine.jobs()) == 0 {
+                        entry.machine.retire(Reason::TooManyJobs);
+                    }
+                }
+            }
+            Message::Released {
+                name,
+                had_job,
+                is_doubted,
+            } => {
+                if let Some(entry) = self.machines.get_mut(&name) {
+                    if is_doubted && entry.machine.retired().is_none() {
+                        entry.doubted.push(had_job);
+                    } else {
+                        entry.free(had_job, now);
+                    }
+                }
+            }
+            Message::Unpromised => self.promised = self.promised.saturating_sub(1),
+            Message::Left => self.waiting.retain(|reply| !reply.is_closed()),
+            Message::Status(reply) => {
+                let _ = reply.send(self.status(now));
+            }
+            Message::Change(options) => {
+                let prefix = std::mem::take(&mut self.options.prefix);
+                self.options = PoolOptions { prefix, ..*options };
+            }
+            Message::Shutdown(reply) => {
+                self.closing = Some(reply);
+                self.waiting.clear();
+                if self.options.remove_on_shutdown {
+                    for entry in self.machines.values_mut() {
+                        entry.machine.retire(Reason::Shutdown);
+                    }
+                }
+            }
+        }
+    }
+
+    fn status(&self, now: Duration) -> Vec<MachineStatus> {
+        let decision = self.decide(now);
+        let machines = self.machines.iter();
+        let status = machines.map(|(name, entry)| {
+            MachineStatus::new(name, &entry.machine, &decision, entry.failed_removals, now)
+        });
+        status.collect()
+    }
+
+    fn acquire(&mut self, now: Duration) -> Acquired {
+        if self.closing.is_some() {
+            return Acquired::Full;
+        }
+        if self.rule().preemptive {
+            // Those that wait already come first.
+            let lease = if self.waiting.is_empty() {
+                self.reserve(now)
+            } else {
+                None
+            };
+            return lease.map_or_else(
+                || {
+                    tracing::debug!("No free machines that can process builds.");
+                    Acquired::Full
+                },
+                Acquired::Reserved,
+            );
+        }
+        if !std::mem::replace(&mut self.on_demand_noted, true) {
+            tracing::info!(
+                "IdleCount is set to 0, so the machine will be created on demand in the context of the job."
+            );
+        }
+        let limits = &self.options.limits;
+        if limits.machines > 0 {
+            let mut room = limits.machines.saturating_mul(limits.slots);
+            for entry in self.machines.values() {
+                let is_retired = entry.machine.retired().is_some();
+                let taken = if is_retired {
+                    limits.slots
+                } else {
+                    entry.machine.in_use()
+                };
+                room = room.saturating_sub(taken);
+            }
+            let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+            if room <= self.promised.saturating_add(waiting) {
+                return Acquired::Full;
+            }
+        }
+        self.promised += 1;
+        Acquired::OnDemand(Promise {
+            owner: self.sender.clone(),
+        })
+    }
+
+    /// Reserves a slot: of the machine with the most jobs, then of the one that became idle last.
+    fn reserve(&mut self, now: Duration) -> Option<Lease> {
+        let limits = &self.options.limits;
+        let free = self.machines.iter_mut().filter(|(_, entry)| {
+            // One that may be at fault waits for its check.
+            entry.machine.free(limits) > 0 && entry.doubted.is_empty() && entry.failed_checks == 0
+        });
+        let (name, entry) =
+            free.max_by_key(|(_, entry)| (entry.machine.in_use(), entry.machine.since()))?;
+        entry.machine.reserve(now);
+        Some(Lease {
+            name: Arc::clone(name),
+            endpoint: entry.endpoint.clone()?,
+            has_job: AtomicBool::new(false),
+            is_doubted: AtomicBool::new(false),
+            owner: self.sender.clone(),
+        })
+    }
+
+    /// Does what is due, and returns when it is to be called again at the latest.
+    fn step(&mut self) -> Duration {
+        let now = self.now();
+        self.waiting.retain(|reply| !reply.is_closed());
+        while !self.waiting.is_empty() {
+            let Some(lease) = self.reserve(now) else {
+                break;
+            };
+            let reply = self.waiting.pop_front();
+            // One that is not received is dropped, which gives it back.
+            let _ = reply.map(|reply| reply.send(Ok(lease)));
+        }
+        let mut next = now + Duration::from_hours(1);
+        if !self.is_listed {
+            if now < self.list_again {
+                next = self.list_again;
+            } else if self.work.is_empty() && self.closing.is_none() {
+                self.list();
+            }
+            return next;
+        }
+        if !self.options.schedule.entries.is_empty() {
+            next = next.min(now + RULE_INTERVAL);
+        }
+        let decision = self.decide(now);
+        if let Some((_, end)) = decision.expire.first() {
+            next = next.min(*end);
+        }
+        let create = decision.create;
+        let remove: Vec<_> = decision
+            .remove
+            .iter()
+            .map(|(name, reason)| (Arc::<str>::from(*name), *reason))
+            .collect();
+        for (name, reason) in remove {
+            if let Some(entry) = self.machines.get_mut(&name) {
+                tracing::info!(machine = &*name, %reason, "A machine is removed.");
+                entry.machine.remove(now, reason);
+            }
+        }
+        if create > 0 && self.closing.is_none() {
+            if now < self.create_again {
+                next = next.min(self.create_again);
+            } else {
+                (0..create).for_each(|_| self.create(self.new_name(now), now));
+            }
+        }
+        self.call_driver(now, next)
+    }
+
+    /// Starts the removals and checks that are due.
+    fn call_driver(&mut self, now: Duration, mut next: Duration) -> Duration {
+        let options = &self.options;
+        for (name, entry) in self.machines.iter_mut().filter(|(_, entry)| !entry.is_busy) {
+            let (name, driver) = (Arc::clone(name), Arc::clone(&self.driver));
+            if entry.machine.state() == State::Removing {
+                if now < entry.removable {
+                    next = next.min(entry.removable);
+                    continue;
+                }
+                entry.is_busy = true;
+                let limit = options.remove_timeout;
+                self.work.spawn(async move {
+                    let removed = within(limit, driver.remove(&name)).await;
+                    Answer::Removed(name, removed)
+                });
+                continue;
+            }
+            let due = entry.checked + options.check_interval;
+            let is_idle = entry.machine.state() == State::Idle && entry.machine.retired().is_none();
+            if entry.doubted.is_empty() && (!is_idle || now < due) {
+                if is_idle {
+                    next = next.min(due);
+                }
+                continue;
+            }
+            let Some(endpoint) = entry.endpoint.clone() else {
+                continue;
+            };
+            entry.is_busy = true;
+            entry.doubted_in_check = entry.doubted.len();
+            let limit = options.check_timeout;
+            self.work.spawn(async move {
+                let checked = within(limit, driver.check(&name, &endpoint)).await;
+                Answer::Checked(name, checked)
+            });
+        }
+        next
+    }
+
+    fn list(&mut self) {
+        let (driver, prefix) = (Arc::clone(&self.driver), self.options.prefix.clone());
+        let limit = self.options.check_timeout;
+        self.work
+            .spawn(async move { Answer::Listed(within(limit, driver.list(&prefix)).await) });
+    }
+
+    fn new_name(&self, now: Duration) -> Arc<str> {
+        let (prefix, seconds) = (&self.options.prefix, now.as_secs());
+        format!("{prefix}{seconds}-{:08x}", fastrand::u32(..)).into()
+    }
+
+    fn create(&mut self, name: Arc<str>, now: Duration) {
+        let entry = Entry {
+            machine: Machine::creating(now),
+            endpoint: None,
+            is_busy: true,
+            doubted: Vec::new(),
+            doubted_in_check: 0,
+            checked: now,
+            failed_checks: 0,
+            failed_removals: 0,
+            removable: Duration::ZERO,
+        };
+        self.machines.insert(Arc::clone(&name), entry);
+        let (driver, limit) = (Arc::clone(&self.driver), self.options.create_timeout);
+        self.work.spawn(async move {
+            let created = within(limit, driver.create(&name)).await;
+            Answer::Created(name, created)
+        });
+    }
+
+    fn answered(&mut self, answer: Result<Answer, tokio::task::JoinError>) {
+        let now = self.now();
+        // Panics of a driver are caught in the task, and no task is aborted.
+        let Ok(answer) = answer else { return };
+        match answer {
+            Answer::Listed(Ok(names)) => {
+                self.is_listed = true;
+                for name in names {
+                    tracing::info!(
+                        machine = name,
+                        "A machine of an earlier process is taken over."
+                    );
+                    self.create(name.into(), now);
+                }
+            }
+            Answer::Listed(Err(error)) => {
+                tracing::warn!(error = %chain(&error), "The machines cannot be listed; none is created before.");
+                self.list_again = now + self.options.removal_retry;
+            }
+            Answer::Created(name, created) => self.created(&name, created, now),
+            Answer::Checked(name, checked) => {
+                let threshold = self.options.failure_threshold;
+                if let Some(entry) = self.machines.get_mut(&name) {
+                    entry.checked(&name, checked, threshold, now);
+                }
+            }
+            Answer::Removed(name, Ok(())) => drop(self.machines.remove(&name)),
+            Answer::Removed(name, Err(error)) => {
+                if let Some(entry) = self.machines.get_mut(&name) {
+                    entry.is_busy = false;
+                    let pause = backoff(
+                        self.options.removal_retry,
+                        entry.failed_removals,
+                        LONGEST_REMOVAL_PAUSE,
+                    );
+                    entry.failed_removals += 1;
+                    entry.removable = now + pause;
+                    tracing::warn!(
+                        machine = &*name,
+                        attempts = entry.failed_removals,
+                        error = %chain(&error),
+                        "A machine cannot be removed; tried again in {}.", HumanDuration(pause)
+                    );
+                }
+            }
+        }
+    }
+
+    fn created(&mut self, name: &Arc<str>, created: Result<Endpoint, DriverError>, now: Duration) {
+        let Some(entry) = self.machines.get_mut(name) else {
+            return;
+        };
+        entry.is_busy = false;
+        let took = now.saturating_sub(entry.machine.since());
+        match created {
+            Ok(endpoint) => {
+                tracing::info!(
+                    machine = &**name,
+                    seconds = took.as_secs_f64(),
+                    "A machine is ready."
+                );
+                self.failed_creations = 0;
+                entry.endpoint = Some(Arc::new(endpoint));
+                entry.checked = now;
+                if entry.machine.retired().is_none() {
+                    entry.machine.is_created(now);
+                } else {
+                    entry.machine.remove(now, Reason::Shutdown);
+                }
+            }
+            Err(error) => {
+                let error = chain(&error);
+                tracing::warn!(machine = &**name, error, "A machine cannot be created.");
+                entry.machine.remove(now, Reason::FailedToCreate);
+                self.create_again = now
+                    + backoff(
+                        Duration::from_secs(1),
+                        self.failed_creations,
+                        LONGEST_CREATION_PAUSE,
+                    );
+                self.failed_creations += 1;
+                let creating = self
+                    .machines
+                    .values()
+                    .filter(|it| it.machine.state() == State::Creating);
+                let coming = creating.count() * self.options.limits.slots as usize;
+                // The job that this machine was for.
+                if self.waiting.len() > coming
+                    && let Some(reply) = self.waiting.pop_front()
+                {
+                    let _ = reply.send(Err(format!("create machine {name}: {error}")));
+                }
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// Gives a slot back.
+    fn free(&mut self, had_job: bool, now: Duration) {
+        if had_job {
+            self.machine.end(now);
+        } else {
+            self.machine.give_back(now);
+        }
+    }
+
+    fn checked(
+        &mut self,
+        name: &str,
+        checked: Result<(), DriverError>,
+        threshold: u32,
+        now: Duration,
+    ) {
+        self.is_busy = false;
+        self.checked = now;
+        let doubted = std::mem::take(&mut self.doubted_in_check);
+        match checked {
+            Ok(()) => self.failed_checks = 0,
+            Err(error) => {
+                self.failed_checks += 1;
+                let error = chain(&error);
+                tracing::warn!(
+                    machine = name,
+                    failures = self.failed_checks,
+                    error,
+                    "A machine does not answer."
+                );
+                if doubted > 0 || self.failed_checks >= threshold {
+                    self.machine.retire(Reason::Unavailable);
+                }
+            }
+        }
+        for had_job in self.doubted.drain(..doubted).collect::<Vec<_>>() {
+            self.free(had_job, now);
+        }
+    }
+}
+
+/// Calls a driver. A panic and the end of the time are errors.
+async fn within<T>(
+    limit: Duration,
+    call: impl Future<Output = Result<T, DriverError>>,
+) -> Result<T, DriverError> {
+    match timeout(limit, catch_panic(call)).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => Err(DriverError::new(format!("the driver panicked: {panic}"))),
+        Err(_) => Err(DriverError::new(format!(
+            "the driver did not answer within {}",
+            HumanDuration(limit)
+        ))),
+    }
+}
+
+fn backoff(first: Duration, failures: u32, longest: Duration) -> Duration {
+    first.saturating_mul(1 << failures.min(20)).min(longest)
+}

@@ -1,0 +1,77 @@
+//! What a pool tells about its machines.
+
+use crate::machine::{Machine, State};
+use crate::policy::Decision;
+use std::time::Duration;
+
+/// A machine, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineStatus {
+    /// Its name.
+    pub name: String,
+    /// What it is doing.
+    pub state: State,
+    /// For how long it has been doing that.
+    pub age: Duration,
+    /// How many jobs it has now.
+    pub in_use: u32,
+    /// How many it has had, with those.
+    pub jobs: u32,
+    /// Why it is there, and what the policy does next.
+    pub explanation: String,
+}
+
+impl MachineStatus {
+    pub(super) fn new(
+        name: &str,
+        machine: &Machine,
+        decision: &Decision<&str>,
+        failed_removals: u32,
+        now: Duration,
+    ) -> Self {
+        let Decision {
+            expire,
+            remove,
+            wanted,
+            free,
+            ..
+        } = decision;
+        let leaves = expire.iter().find(|(key, _)| *key == name);
+        let goes = remove.iter().find(|(key, _)| *key == name);
+        let explanation = match (machine.state(), machine.retired()) {
+            (State::Creating, _) => {
+                format!("is being created: {wanted} slots are wanted, {free} are free")
+            }
+            (State::Removing, Some(reason)) if failed_removals > 0 => {
+                format!("is being removed, after {failed_removals} failed attempts: {reason}")
+            }
+            (State::Removing, Some(reason)) => format!("is being removed: {reason}"),
+            (State::Acquired | State::Used, Some(reason)) => {
+                format!("is removed after its jobs: {reason}")
+            }
+            (State::Acquired, None) => "is reserved for a job".to_owned(),
+            (State::Used, None) => "has a job".to_owned(),
+            (_, Some(reason)) => format!("is removed next: {reason}"),
+            (_, None) => match (goes, leaves) {
+                (Some((_, reason)), _) => format!("is removed next: {reason}"),
+                (None, Some((_, end))) => {
+                    let left = end.saturating_sub(now).as_secs();
+                    format!(
+                        "is not needed ({wanted} slots are wanted, {free} are free), and is removed in {left} s"
+                    )
+                }
+                (None, None) => {
+                    format!("is kept ready: {wanted} slots are wanted, {free} are free")
+                }
+            },
+        };
+        Self {
+            name: name.to_owned(),
+            state: machine.state(),
+            age: now.saturating_sub(machine.since()),
+            in_use: machine.in_use(),
+            jobs: machine.jobs(),
+            explanation,
+        }
+    }
+}

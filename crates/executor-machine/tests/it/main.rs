@@ -1,0 +1,5 @@
+//! The pool and the layer, with a driver whose machines are entries of a list and whose time is virtual.
+
+mod driver;
+mod layer;
+mod pool;
