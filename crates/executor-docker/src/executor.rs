@@ -14,9 +14,9 @@ use crate::service::BuildPorts;
 use crate::warm::{BackgroundRemoval, Pool};
 use executor_core::ability::{Abilities, Resumable, ResumeHandle, ResumeObserver, Terminal};
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Executor,
-    ExecutorData, ExecutorStage, JobOutcome, Placement, PrepareOptions, PreparedEnvironment,
-    ShellDialect, ShellInfo, StageCell, StageCommand, StageResult,
+    AbstractExecutor, AbstractExecutorOptions, BuildError, CancelCause, Cancellation, Endpoint,
+    Executor, ExecutorData, ExecutorStage, JobOutcome, Placement, PrepareOptions,
+    PreparedEnvironment, ShellDialect, ShellInfo, StageCell, StageCommand, StageResult,
 };
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub struct DockerExecutor {
     /// The job that another process started.
     resumed: Option<ResumeHandle>,
     observer: Option<ResumeObserver>,
+    /// The machine from a layer.
+    endpoint: Option<Endpoint>,
     made: Option<CreatedResources>,
     /// The removal by the pool, until it is finished.
     removal: Option<BackgroundRemoval>,
@@ -55,6 +57,7 @@ impl DockerExecutor {
             pool,
             resumed: data.get::<ResumeHandle>().cloned(),
             observer: data.get::<ResumeObserver>().cloned(),
+            endpoint: data.get::<Endpoint>().cloned(),
             made: None,
             removal: None,
             prepared: None,
@@ -77,7 +80,10 @@ impl Executor for DockerExecutor {
         cancellation.check()?;
         let dirs = self.base.prepare(options)?.clone();
         let options = self.base.options()?.clone();
-        let settings = self.shared.settings(&options.config).clone();
+        let settings = match &self.endpoint {
+            None => self.shared.settings(&options.config).clone(),
+            Some(endpoint) => self.shared.settings_on(&options.config, endpoint)?,
+        };
         let _preparing = self.pool.preparing();
         let resumed = self.resumed.as_ref().map(resume::read).transpose()?;
         let (owner, attempt) = match &resumed {

@@ -6,15 +6,15 @@ use crate::config::{EngineChoice, NAME, SshOptions};
 use crate::error::SshError;
 use crate::files::TarTransfer;
 use crate::host::{self, Host};
-use crate::hosts::{Endpoint, Hosts, Place};
+use crate::hosts::{Hosts, Place, machine};
 use crate::link::Link;
 use crate::shell_stage::new_id;
 use crate::stage::{Stage, StageRunner, Timing};
 use crate::terminal::SshTerminal;
 use executor_core::ability::{Abilities, FileTransfer, Terminal};
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, Cancellation, Executor,
-    ExecutorData, ExecutorStage, JobOutcome, JobTrace, JobTraceExt, PrepareOptions,
+    AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, Cancellation, Endpoint,
+    Executor, ExecutorData, ExecutorStage, JobOutcome, JobTrace, JobTraceExt, PrepareOptions,
     PreparedEnvironment, Retryability, ShellDialect, ShellInfo, StageCell, StageCommand,
     StageResult, Workspace,
 };
@@ -112,12 +112,18 @@ impl SshExecutor {
         if let Some(place) = place {
             self.hosts.improve(place);
         }
-        let target = self.hosts.target(place, self.endpoint.as_ref())?;
+        let (target, options) = match &self.endpoint {
+            None => (self.hosts.target(place)?, Arc::clone(&self.options)),
+            Some(endpoint) => {
+                let (target, options) = machine(&self.options, endpoint)?;
+                (target, Arc::new(options))
+            }
+        };
         let trace = self.base.trace()?;
         for note in self.hosts.new_notes(&target) {
             trace.warning_line(note);
         }
-        let link = Arc::new(Link::new(target, Arc::clone(&self.options)));
+        let link = Arc::new(Link::new(target, options));
         let note = |error: Option<&SshError>| match (place, error) {
             (None, _) | (_, Some(SshError::Canceled(_))) => {}
             (Some(place), error) => self.hosts.note(place, error.is_none()),
@@ -125,8 +131,9 @@ impl SshExecutor {
         if let Err(error) = link.connection(cancellation).await {
             note(Some(&error));
             let error = BuildError::from(error);
-            // All attempts that the settings permit for one host were made.
-            let may_move = place.is_some_and(|place| self.hosts.has_better(place));
+            // All attempts that the settings permit for one host were made. A layer has another machine.
+            let may_move =
+                self.endpoint.is_some() || place.is_some_and(|place| self.hosts.has_better(place));
             return Err(if may_move { error } else { error.given_up() });
         }
         let id = new_id();

@@ -3,6 +3,7 @@
 use crate::config::{HostConfig, SshOptions};
 use crate::error::SshError;
 use crate::target::Target;
+use executor_core::Endpoint;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ struct Use {
 }
 
 /// One of the hosts' places, for one job. Clones share it, so it is released on the host that the job moved to. Another layer
-/// may put an [`Endpoint`] beside it.
+/// may put an [`Endpoint`](executor_core::Endpoint) beside it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place(Arc<Mutex<PlaceState>>);
 
@@ -43,13 +44,6 @@ struct PlaceState {
     /// The hosts on which the job could not be prepared.
     failed: Vec<usize>,
 }
-
-/// A host that another layer chose, for example a machine it has just started.
-///
-/// A layer adds it to the [`ExecutorData`](executor_core::ExecutorData); the job then runs there instead of on a host of the
-/// settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint(pub HostConfig);
 
 impl Use {
     fn rests(&self) -> bool {
@@ -156,18 +150,47 @@ impl Hosts {
     /// # Errors
     ///
     /// When the settings or `~/.ssh/config` are invalid.
-    pub(crate) fn target(
-        &self,
-        place: Option<&Place>,
-        endpoint: Option<&Endpoint>,
-    ) -> Result<Target, SshError> {
-        let host = match (endpoint, place) {
-            (Some(Endpoint(host)), _) => host,
-            (None, Some(Place(state))) => &self.all[state.lock().host],
-            (None, None) => &self.all[0],
-        };
-        Target::resolve(&self.options, host)
+    pub(crate) fn target(&self, place: Option<&Place>) -> Result<Target, SshError> {
+        let index = place.map_or(0, |Place(state)| state.lock().host);
+        Target::resolve(&self.options, &self.all[index])
     }
+}
+
+/// Resolves a machine from another layer, and returns the settings for it. Where it leaves something to the settings, those of
+/// the first host hold.
+///
+/// # Errors
+///
+/// When it is no SSH server, or the settings are invalid.
+pub(crate) fn machine(
+    options: &SshOptions,
+    endpoint: &Endpoint,
+) -> Result<(Target, SshOptions), SshError> {
+    let Endpoint::Ssh {
+        host,
+        port,
+        user,
+        identity_file,
+        known_hosts_file,
+    } = endpoint
+    else {
+        let message =
+            format!("the executor ssh needs an SSH server, but its machine is {endpoint:?}");
+        return Err(SshError::config(message));
+    };
+    let mut options = options.clone();
+    if known_hosts_file.is_some() {
+        options.config.known_hosts_file.clone_from(known_hosts_file);
+    }
+    let common = options.config.all_hosts().swap_remove(0);
+    let host = HostConfig {
+        host: Some(host.clone()),
+        port: Some(*port),
+        user: user.clone().or(common.user),
+        identity_file: identity_file.clone().or(common.identity_file),
+        ..common
+    };
+    Ok((Target::resolve(&options, &host)?, options))
 }
 
 #[cfg(test)]

@@ -26,5 +26,4 @@ pub use check::InvalidSetting;
 pub use config::{EngineChoice, HostConfig, NAME, SshConfig, SshOptions};
 pub use error::{Fingerprint, HostKeyError, HostKeyReason, SshError};
 pub use executor::SshExecutor;
-pub use hosts::Endpoint;
 pub use provider::{SshProvider, provider};

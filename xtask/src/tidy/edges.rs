@@ -166,7 +166,7 @@ const TABLE: &[Row] = &[
             "steps",
             "trace",
         ],
-        tests_import: &["content-store", "job-runner"],
+        tests_import: &["content-store", "executor-machine", "job-runner"],
     },
     Row {
         name: "executor-ssh",
@@ -338,6 +338,7 @@ const BELOW_ASSEMBLY: &[&str] = &[
     "executor-docker",
     "executor-driver",
     "executor-layers",
+    "executor-machine",
     "executor-shell",
     "executor-ssh",
     // `driver check` runs the suite.
@@ -362,6 +363,7 @@ const ASSEMBLY: &[&str] = &[
     "executor-docker",
     "executor-driver",
     "executor-layers",
+    "executor-machine",
     "executor-shell",
     "executor-ssh",
     "job-runner",

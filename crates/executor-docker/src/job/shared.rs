@@ -6,21 +6,24 @@ use crate::engine::{DockerHost, Engine, HostSettings};
 use crate::error::DockerError;
 use crate::garbage::JobLeases;
 use crate::image::Images;
-use executor_core::{Cancellation, RunnerConfig};
+use executor_core::{BuildError, Cancellation, Endpoint, RunnerConfig};
 use parking_lot::Mutex;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How many connected engines are kept.
+const ENGINES: usize = 64;
 
 /// The options, the run's id, and the connections to engines.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: DockerOptions,
     owner: String,
-    /// The connected engines by address. Each reconnects when a connection broke.
-    engines: Mutex<HashMap<String, (Engine, Images)>>,
+    /// The connected engines by address, the one that was used last at the end. Each reconnects when a connection broke.
+    engines: Mutex<Vec<(String, (Engine, Images))>>,
     /// The reasons, already reported, why stages run without the agent.
     reported: Mutex<HashSet<String>>,
 }
@@ -66,6 +69,33 @@ impl Shared {
         config.settings.get().unwrap_or(&self.options.config)
     }
 
+    /// Returns the settings for a job that has an engine of its own, from a layer.
+    pub(crate) fn settings_on(
+        &self,
+        config: &RunnerConfig,
+        endpoint: &Endpoint,
+    ) -> Result<DockerConfig, BuildError> {
+        let Endpoint::Engine {
+            host,
+            tls_cert_path,
+        } = endpoint
+        else {
+            let message =
+                format!("the docker executor needs an engine, but its machine is {endpoint:?}");
+            return Err(BuildError::config(message));
+        };
+        Ok(DockerConfig {
+            host: Some(host.clone()),
+            tls_verify: tls_cert_path.is_some(),
+            tls_cert_path: tls_cert_path
+                .as_ref()
+                .map(|path| path.display().to_string()),
+            // A container that waits for the next job would be lost with its machine.
+            warm: 0,
+            ..self.settings(config).clone()
+        })
+    }
+
     /// Connects to the engine of the settings, or returns the connected one.
     pub(crate) async fn engine(
         &self,
@@ -92,13 +122,20 @@ impl Shared {
         let mut engines = self.engines.lock();
         // Shared, so that the jobs join pulls in progress.
         let images = Images::new(engine.clone());
-        engines.insert(key, (engine.clone(), images.clone()));
+        engines.retain(|(it, _)| *it != key);
+        engines.push((key, (engine.clone(), images.clone())));
+        // Machines come and go. Jobs keep what they use.
+        if engines.len() > ENGINES {
+            engines.remove(0);
+        }
         Ok((engine, images))
     }
 
     fn known(&self, key: &str) -> Option<(Engine, Images)> {
-        let engines = self.engines.lock();
-        engines.get(key).cloned()
+        let mut engines = self.engines.lock();
+        let index = engines.iter().position(|(it, _)| it == key)?;
+        engines[index..].rotate_left(1);
+        engines.last().map(|(_, engine)| engine.clone())
     }
 }
 

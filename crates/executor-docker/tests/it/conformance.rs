@@ -3,8 +3,11 @@
 //! Each image runs the whole suite with the default engine, and each engine runs it with one image. The other pairs run
 //! only the parts that an image or the location of its files can affect: the full matrix takes ten minutes.
 
+use crate::support::endpoints::{Certificates, Port};
 use crate::support::runner::{BUSYBOX, DEBIAN, NONROOT, Run, job, leftovers_of, settings};
+use executor_core::{Endpoint, ExecutorProvider, ProviderLayer};
 use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_machine::{DriverError, MachineDriver, MachineLayer, PoolOptions};
 use executor_testkit::{Report, SuiteOptions, conformance};
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +56,16 @@ async fn check_attach(run: Run, image: &str) {
 
 /// Runs the suite or parts of it.
 pub(crate) async fn report(run: Run, image: &str, parts: &[&str]) -> Report {
+    report_of(run, image, parts, |provider| provider).await
+}
+
+/// Like `report`, with the provider in a layer.
+async fn report_of(
+    run: Run,
+    image: &str,
+    parts: &[&str],
+    wrap: impl FnOnce(Arc<dyn ExecutorProvider>) -> Arc<dyn ExecutorProvider>,
+) -> Report {
     let Run {
         provider,
         owner,
@@ -79,7 +92,7 @@ pub(crate) async fn report(run: Run, image: &str, parts: &[&str]) -> Report {
         .promptness(Duration::from_secs(30))
         .leftovers(find)
         .only(parts.iter().copied());
-    let report = conformance(Arc::new(provider), options).await;
+    let report = conformance(wrap(Arc::new(provider)), options).await;
     drop(directory);
     report
 }
@@ -148,4 +161,61 @@ async fn agent_in_an_image_whose_user_is_not_root() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_with_files_in_a_volume() {
     check_parts_and_files(Run::remote(with(EngineChoice::Agent)), NONROOT).await;
+}
+
+/// Machines that are all the engine of the tests, behind a port with TLS.
+#[derive(Debug)]
+struct OneEngine(Endpoint);
+
+#[async_trait::async_trait]
+impl MachineDriver for OneEngine {
+    async fn list(&self, _prefix: &str) -> Result<Vec<String>, DriverError> {
+        Ok(Vec::new())
+    }
+
+    async fn create(&self, _name: &str) -> Result<Endpoint, DriverError> {
+        Ok(self.0.clone())
+    }
+
+    async fn check(&self, _name: &str, _endpoint: &Endpoint) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn remove(&self, _name: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_on_machines_of_a_pool() {
+    // R-EXEC-71, 82, 83
+    let certificates = Certificates::new();
+    let port = Port::tls(&certificates);
+    let driver = OneEngine(Endpoint::Engine {
+        host: format!("tcp://127.0.0.1:{}", port.number),
+        tls_cert_path: Some(certificates.path().to_owned()),
+    });
+    // Jobs that do not use their machine find no engine.
+    let settings = DockerConfig {
+        host: Some("tcp://127.0.0.1:1".to_owned()),
+        tls_verify: false,
+        tls_cert_path: None,
+        ..with(EngineChoice::Agent)
+    };
+    let mut options = PoolOptions::new("test-");
+    options.schedule.otherwise.idle_time = Duration::from_hours(1);
+    let layer = MachineLayer::new(options, Arc::new(driver));
+    let wrap = |inner| {
+        let provider = layer.layer(inner);
+        provider.init().expect("the test has a runtime");
+        provider
+    };
+    let report = report_of(Run::new(settings), BUSYBOX, &[], wrap).await;
+    report.assert_passed();
+    let machines = layer.pool().status().await;
+    assert!(
+        machines.iter().all(|machine| machine.in_use == 0),
+        "{machines:?}"
+    );
+    assert!(!machines.is_empty());
 }

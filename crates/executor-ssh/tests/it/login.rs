@@ -6,7 +6,7 @@ use crate::support::run::{
 };
 use crate::support::sshd::{PASSWORD, Sshd, free_port, keygen};
 use executor_core::prelude::*;
-use executor_core::{AcquireError, FailureReason};
+use executor_core::{AcquireError, Endpoint, FailureReason};
 use executor_ssh::{EngineChoice, HostConfig, SshConfig, provider};
 use executor_testkit::RecordingTrace;
 use std::fs;
@@ -335,4 +335,48 @@ async fn client_configuration_and_jumps_are_used() {
     let log = String::from_utf8(opened.trace.all()).unwrap();
     assert!(log.contains("ProxyCommand in"), "{log}");
     assert!(gate.log().contains("Accepted publickey"), "{}", gate.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn machine_of_a_layer_takes_the_place_of_the_settings() {
+    // R-EXEC-71
+    let server = Sshd::start();
+    let mut settings = of(&server);
+    let machine = Endpoint::Ssh {
+        host: "127.0.0.1".to_owned(),
+        port: server.port,
+        user: Some("root".to_owned()),
+        identity_file: settings.identity_file.take(),
+        known_hosts_file: settings.known_hosts_file.take(),
+    };
+    settings.host = Some("host.invalid".to_owned());
+    settings.port = None;
+    let provider = provider(options(settings));
+    let go_on = Cancellation::new();
+    let data = provider.acquire(&runner_config(), &go_on).await.unwrap();
+    let trace = RecordingTrace::new();
+    let mut executor = provider.create(&data.clone().with(machine)).unwrap();
+    executor
+        .prepare(prepare_options(&trace), &go_on)
+        .await
+        .unwrap();
+    executor.cleanup().await.unwrap();
+
+    let engine = Endpoint::Engine {
+        host: "tcp://127.0.0.1:1".to_owned(),
+        tls_cert_path: None,
+    };
+    let mut executor = provider.create(&data.with(engine)).unwrap();
+    let prepared = executor.prepare(prepare_options(&trace), &go_on).await;
+    let error = prepared.unwrap_err();
+    assert_eq!(
+        error.failure_reason(),
+        FailureReason::RunnerConfigurationError
+    );
+    assert!(
+        error.chain().contains("needs an SSH server"),
+        "{}",
+        error.chain()
+    );
+    executor.cleanup().await.unwrap();
 }
