@@ -114,6 +114,7 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
         Command::Show(args) => command::show(&args),
         Command::Steps(args) => command::steps(&args),
         Command::Driver(args) => command::driver(&args),
+        Command::Simulate(args) => command::simulate(&args),
         Command::Vendor(args) => command::vendor(&args),
         Command::GitLab(args) => command::gitlab(&args),
         Command::Config(args) => command::config(&args),

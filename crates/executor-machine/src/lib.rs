@@ -60,10 +60,13 @@ mod executor;
 pub mod machine;
 mod options;
 pub mod period;
+mod plot;
 pub mod policy;
 mod pool;
 mod provider;
 pub mod schedule;
+pub mod settings;
+pub mod simulation;
 mod ticket;
 
 pub use driver::{DriverError, MachineDriver};

@@ -91,6 +91,8 @@ impl fmt::Display for Reason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     life: Life,
+    /// When its creation began.
+    created: Duration,
     /// Since when it is in its state.
     since: Duration,
     /// Slots that are reserved and have no job yet.
@@ -115,6 +117,7 @@ impl Machine {
     pub fn creating(now: Duration) -> Self {
         Self {
             life: Life::Creating,
+            created: now,
             since: now,
             reserved: 0,
             running: 0,
@@ -131,6 +134,11 @@ impl Machine {
             Life::Ready | Life::Retired(_) if self.reserved > 0 => State::Acquired,
             Life::Ready | Life::Retired(_) => State::Idle,
         }
+    }
+
+    /// Returns when its creation began.
+    pub fn created(&self) -> Duration {
+        self.created
     }
 
     /// Returns since when it is in its state.

@@ -24,6 +24,7 @@ mod report_file;
 mod resume;
 mod run;
 mod shell;
+mod simulate;
 mod situation;
 mod steps;
 
@@ -53,6 +54,7 @@ pub(crate) use report_file::ReportFile;
 pub(crate) use resume::{ResumeArgs, RetryArgs};
 pub(crate) use run::{RunArgs, WatchArgs};
 pub(crate) use shell::ShellArgs;
+pub(crate) use simulate::{SimulateAction, SimulateArgs, SimulateMachinesArgs};
 pub(crate) use situation::SituationArgs;
 pub(crate) use steps::{StepsAction, StepsArgs, StepsRunArgs};
 
@@ -179,6 +181,8 @@ pub(crate) enum Command {
     Hook(Deferred<HookArgs>),
     /// Check a driver: a program of yours that gives jobs an environment
     Driver(Deferred<DriverArgs>),
+    /// Try settings of a runner before money is spent on them
+    Simulate(Deferred<SimulateArgs>),
     /// Show the executors this build has
     Executors(Deferred<ExecutorsArgs>),
     /// Print a completion script for a shell

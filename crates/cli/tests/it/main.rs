@@ -70,6 +70,7 @@ mod settings;
 mod shell;
 mod show;
 mod signals;
+mod simulate;
 mod slow_terminal;
 mod steps;
 mod terminal;

@@ -178,7 +178,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 2000,
+        cases: 1000,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
