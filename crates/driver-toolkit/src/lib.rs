@@ -26,6 +26,7 @@ mod channel;
 mod cleanup;
 mod context;
 mod driver;
+mod environments;
 mod failure;
 mod image;
 mod lock;

@@ -4,43 +4,29 @@
 
 use crate::channel::{Call, Channel, Frame, Refusal};
 use crate::context::JobContext;
-use crate::driver::{Driver, UNLIMITED, clean_up, error_line};
+use crate::driver::{Driver, UNLIMITED, error_line};
+use crate::environments::{Environments, lock};
 use crate::failure::Failure;
 use crate::remote::{Ended, Output, Stream, Target, quote};
-use crate::stop::{Stage, Stop, StopLevel};
-use crate::store::Record;
+use crate::stop::{Stage, StopLevel};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, Cursor, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 /// The version of the protocol.
 const PROTOCOL: u32 = 1;
 
-/// The end of the name of the file that marks the environments of a serving process.
-const SERVED: &str = "served";
-
-/// An environment of this process. Its record is held from before `prepare` until after `cleanup`.
-struct Environment {
-    name: String,
-    /// `None` after the cleanup.
-    record: Mutex<Option<Record>>,
-    job: JobContext,
-    /// Whether a script of the job has failed.
-    has_failed: AtomicBool,
-}
-
 struct Server<'d, D> {
     driver: &'d D,
     operator: &'d JobContext,
-    environments: Mutex<BTreeMap<String, Arc<Environment>>>,
+    environments: Environments<'d, D>,
     leases: Mutex<Leases>,
 }
 
@@ -58,12 +44,12 @@ pub(crate) fn serve<D: Driver>(driver: &D, operator: &JobContext) -> Result<(), 
     let server = Server {
         driver,
         operator,
-        environments: Mutex::default(),
+        environments: Environments::new(driver),
         leases: Mutex::default(),
     };
     let (channel, mut input) = Channel::open().map_err(failed)?;
     let result = thread::scope(|scope| {
-        scope.spawn(|| server.remove_orphans());
+        scope.spawn(|| server.environments.remove_orphans());
         loop {
             match channel.next(&mut input) {
                 Ok(Some(Frame::Call {
@@ -90,22 +76,8 @@ pub(crate) fn serve<D: Driver>(driver: &D, operator: &JobContext) -> Result<(), 
         .inspect_err(|_| channel.stop_all())
         .inspect(|()| channel.stop_all())
     });
-    let left: Vec<_> = lock(&server.environments).values().cloned().collect();
-    thread::scope(|scope| {
-        for environment in &left {
-            scope.spawn(|| {
-                if let Err(failure) = server.remove(environment) {
-                    error_line(&failure.to_string());
-                }
-            });
-        }
-    });
+    server.environments.remove_all();
     result
-}
-
-/// A panic elsewhere does not concern this call.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Refusal> {
@@ -189,7 +161,7 @@ impl<D: Driver> Server<'_, D> {
         match name {
             "describe" => self.describe(),
             "status" => {
-                let names: Vec<_> = lock(&self.environments).keys().cloned().collect();
+                let names = self.environments.names();
                 let leases: Vec<_> = lock(&self.leases).held.iter().cloned().collect();
                 Ok(json!({ "environments": names, "leases": leases }))
             }
@@ -254,11 +226,7 @@ impl<D: Driver> Server<'_, D> {
             }
             "cleanup" => {
                 let Named { environment } = read(params)?;
-                let found = lock(&self.environments).get(&environment).cloned();
-                if let Some(found) = found {
-                    self.remove(&found)?;
-                    lock(&self.environments).remove(&environment);
-                }
+                self.environments.clean_up(&environment)?;
                 Ok(json!({}))
             }
             _ => Err(Refusal::new(
@@ -309,24 +277,8 @@ impl<D: Driver> Server<'_, D> {
         }
         let name = self.driver.name(&job)?;
         let config = self.driver.config(&job)?;
-        let record = self.driver.store().lock(&name, limits.lock, &stage)?;
-        let served = self.driver.store().path(&format!("{name}.{SERVED}"));
-        fs::write(&served, "")
-            .map_err(|error| Failure::system(format!("create {}: {error}", served.display())))?;
-        let environment = Arc::new(Environment {
-            name,
-            record: Mutex::new(Some(record)),
-            job,
-            has_failed: AtomicBool::new(false),
-        });
-        // First, so that a cleanup finds it; it waits for the record.
-        let held = lock(&environment.record);
-        lock(&self.environments).insert(params.environment.clone(), Arc::clone(&environment));
-        if let Some(record) = &*held {
-            self.driver
-                .prepare(&environment.name, &environment.job, record, &stage)?;
-        }
-        drop(held);
+        self.environments
+            .prepare(&params.environment, name, job, &stage)?;
         let Dirs {
             builds_dir,
             cache_dir,
@@ -363,7 +315,7 @@ impl<D: Driver> Server<'_, D> {
         let ended = target.exec(&command, &mut Cursor::new(text), call, &stage)?;
         if ended != Ended::Exited(0)
             && params.stage.starts_with("step_")
-            && let Some(environment) = lock(&self.environments).get(&params.environment)
+            && let Some(environment) = self.environments.get(&params.environment)
         {
             environment.has_failed.store(true, Ordering::Relaxed);
         }
@@ -403,77 +355,10 @@ impl<D: Driver> Server<'_, D> {
                 format!("no environment {environment:?} is prepared"),
             )
         };
-        let found = lock(&self.environments).get(environment).cloned();
-        let found = found.ok_or_else(unknown)?;
+        let found = self.environments.get(environment).ok_or_else(unknown)?;
         let record = lock(&found.record);
         let record = record.as_ref().ok_or_else(unknown)?;
         Ok(self.driver.connect(&found.name, script, record, stage)?)
-    }
-
-    /// Removes an environment, or leaves it as it is for another attempt.
-    fn remove(&self, environment: &Environment) -> Result<(), Failure> {
-        let name = &environment.name;
-        let mut held = lock(&environment.record);
-        let Some(record) = &*held else {
-            return Ok(());
-        };
-        // The variables are those of its beginning.
-        let mut job = environment.job.clone();
-        let status = if environment.has_failed.load(Ordering::Relaxed) {
-            "failed"
-        } else {
-            "success"
-        };
-        job.variables
-            .insert("CI_JOB_STATUS".to_owned(), status.to_owned());
-        if self.driver.keeps(&job) {
-            error_line(&format!("{name} is kept, since the job has failed"));
-            self.forget(name)?;
-            *held = None;
-            return Ok(());
-        }
-        let never = Stop::new();
-        let stage = Stage::new(&never, self.driver.limits().cleanup, &error_line);
-        clean_up(self.driver, name, record, stage)?;
-        self.forget(name)?;
-        held.take().map_or(Ok(()), Record::remove)
-    }
-
-    fn forget(&self, name: &str) -> Result<(), Failure> {
-        let served = self.driver.store().path(&format!("{name}.{SERVED}"));
-        match fs::remove_file(&served) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::system(format!(
-                "remove {}: {error}",
-                served.display()
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    /// Removes the environments of a serving process that was killed.
-    fn remove_orphans(&self) {
-        let store = self.driver.store();
-        let Ok(entries) = fs::read_dir(store.path("")) else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let file = entry.file_name();
-            let Some((name, SERVED)) = file.to_str().and_then(|file| file.rsplit_once('.')) else {
-                continue;
-            };
-            let Ok(Some(record)) = store.try_lock(name) else {
-                continue;
-            };
-            let never = Stop::new();
-            let stage = Stage::new(&never, self.driver.limits().cleanup, &error_line);
-            error_line(&format!("remove {name} of a driver process that has died"));
-            let removed = clean_up(self.driver, name, &record, stage)
-                .and_then(|()| self.forget(name))
-                .and_then(|()| record.remove());
-            if let Err(failure) = removed {
-                error_line(&failure.to_string());
-            }
-        }
     }
 }
 
