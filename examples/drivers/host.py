@@ -110,6 +110,10 @@ class Call:
             self.room -= len(payload)
         self.connection.send({"id": self.id, **header}, payload)
 
+    def log(self, text):
+        """Writes lines to the log of the job that the call is for. What is printed goes to the logs of all jobs."""
+        self.connection.send({"id": self.id, "log": {}}, text.encode())
+
     def write(self, payload):
         """A file for `tarfile`: sends data."""
         for at in range(0, len(payload), CHUNK):

@@ -212,6 +212,15 @@ impl Call {
         )
     }
 
+    /// Sends a line for the log of the job. A runner that is gone is not an error.
+    pub(crate) fn log(&self, line: &str) {
+        let end = line.floor_char_boundary(CHUNK);
+        let _ = self.send(
+            &json!({ "id": self.id, "log": {} }),
+            format!("{}\n", &line[..end]).as_bytes(),
+        );
+    }
+
     /// Sends a part of an archive, when there is room.
     pub(crate) fn send_data(&self, bytes: &[u8]) -> io::Result<()> {
         self.send_flow(&json!({ "id": self.id, "data": {} }), bytes)

@@ -23,6 +23,9 @@ pub(crate) struct Environment {
     pub(crate) has_failed: AtomicBool,
 }
 
+/// Prints a line for the user who reads the log of a job.
+type Log<'a> = dyn Fn(&str) + Sync + 'a;
+
 /// The environments, by the names that the runner gives them.
 pub(crate) struct Environments<'d, D> {
     driver: &'d D,
@@ -81,9 +84,9 @@ impl<'d, D: Driver> Environments<'d, D> {
     }
 
     /// Removes an environment; one that is not known is no error.
-    pub(crate) fn clean_up(&self, environment: &str) -> Result<(), Failure> {
+    pub(crate) fn clean_up(&self, environment: &str, log: &Log<'_>) -> Result<(), Failure> {
         if let Some(found) = self.get(environment) {
-            self.remove(&found)?;
+            self.remove(&found, log)?;
             lock(&self.prepared).remove(environment);
         }
         Ok(())
@@ -95,7 +98,7 @@ impl<'d, D: Driver> Environments<'d, D> {
         thread::scope(|scope| {
             for environment in &left {
                 scope.spawn(|| {
-                    if let Err(failure) = self.remove(environment) {
+                    if let Err(failure) = self.remove(environment, &error_line) {
                         error_line(&failure.to_string());
                     }
                 });
@@ -104,7 +107,7 @@ impl<'d, D: Driver> Environments<'d, D> {
     }
 
     /// Removes an environment, or leaves it as it is for another attempt.
-    fn remove(&self, environment: &Environment) -> Result<(), Failure> {
+    fn remove(&self, environment: &Environment, log: &Log<'_>) -> Result<(), Failure> {
         let name = &environment.name;
         let mut held = lock(&environment.record);
         let Some(record) = &*held else {
@@ -120,13 +123,13 @@ impl<'d, D: Driver> Environments<'d, D> {
         job.variables
             .insert("CI_JOB_STATUS".to_owned(), status.to_owned());
         if self.driver.keeps(&job) {
-            error_line(&format!("{name} is kept, since the job has failed"));
+            log(&format!("{name} is kept, since the job has failed"));
             self.forget(name)?;
             *held = None;
             return Ok(());
         }
         let never = Stop::new();
-        let stage = Stage::new(&never, self.driver.limits().cleanup, &error_line);
+        let stage = Stage::new(&never, self.driver.limits().cleanup, log);
         clean_up(self.driver, name, record, stage)?;
         self.forget(name)?;
         held.take().map_or(Ok(()), Record::remove)

@@ -35,6 +35,15 @@ pub trait Output: Sync {
     fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
 }
 
+/// Output of a command of the driver's own: lines of the job's log.
+impl Output for Stage<'_> {
+    fn write(&self, _stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        let text = String::from_utf8_lossy(bytes);
+        text.lines().for_each(|line| self.log(line));
+        Ok(())
+    }
+}
+
 /// The output streams of this process.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnStreams;

@@ -4,7 +4,7 @@
 
 use crate::channel::{Call, Channel, Frame, Refusal};
 use crate::context::JobContext;
-use crate::driver::{Driver, UNLIMITED, error_line};
+use crate::driver::{Driver, UNLIMITED};
 use crate::environments::{Environments, lock};
 use crate::failure::Failure;
 use crate::remote::{Ended, Output, Stream, Target, quote};
@@ -226,7 +226,8 @@ impl<D: Driver> Server<'_, D> {
             }
             "cleanup" => {
                 let Named { environment } = read(params)?;
-                self.environments.clean_up(&environment)?;
+                self.environments
+                    .clean_up(&environment, &|line| call.log(line))?;
                 Ok(json!({}))
             }
             _ => Err(Refusal::new(
@@ -264,8 +265,8 @@ impl<D: Driver> Server<'_, D> {
     }
 
     fn prepare(&self, call: &Call, params: Prepare) -> Result<Value, Refusal> {
-        let limits = self.driver.limits();
-        let stage = Stage::new(call.stop_request(), limits.prepare, &error_line);
+        let log = |line: &str| call.log(line);
+        let stage = Stage::new(call.stop_request(), self.driver.limits().prepare, &log);
         let mut job = self.operator.clone();
         job.variables = params.job.variables;
         job.variables
@@ -307,7 +308,8 @@ impl<D: Driver> Server<'_, D> {
     }
 
     fn run(&self, call: &Call, params: &Run, payload: &[u8]) -> Result<Value, Refusal> {
-        let stage = Stage::new(call.stop_request(), UNLIMITED, &error_line);
+        let log = |line: &str| call.log(line);
+        let stage = Stage::new(call.stop_request(), UNLIMITED, &log);
         let target = self.target(&params.environment, &params.stage, &stage)?;
         let text = script(params, payload)?;
         // A shell reads its commands from a pipe byte by byte, which takes minutes for large files.
@@ -334,7 +336,8 @@ impl<D: Driver> Server<'_, D> {
         input: &mut (dyn Read + Send),
         output: &Messages<'_>,
     ) -> Result<(), Refusal> {
-        let stage = Stage::new(call.stop_request(), UNLIMITED, &error_line);
+        let log = |line: &str| call.log(line);
+        let stage = Stage::new(call.stop_request(), UNLIMITED, &log);
         let target = self.target(environment, "files", &stage)?;
         match target.exec(command, input, output, &stage)? {
             Ended::Exited(0) => Ok(()),

@@ -115,6 +115,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Prints a line for the user who reads the job's log.
+    ///
+    /// A program that serves many jobs prints nothing itself: a runner writes its standard error to the logs of all of them.
     pub fn log(&self, line: impl AsRef<str>) {
         (self.log)(line.as_ref());
     }

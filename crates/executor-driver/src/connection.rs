@@ -81,6 +81,8 @@ struct Table {
 
 #[derive(Debug)]
 struct Open {
+    /// The environment that the call concerns, if it is one of a job.
+    environment: Option<String>,
     events: UnboundedSender<Received>,
     /// Bytes received and not acknowledged.
     held: u32,
@@ -159,7 +161,7 @@ impl Connection {
             {
                 continue;
             }
-            let Ok(mut status) = self.open("status", Empty {}, &[], None) else {
+            let Ok(mut status) = self.open(None, "status", Empty {}, &[], None) else {
                 return;
             };
             // Any sign of life counts, and an error is one.
@@ -171,15 +173,26 @@ impl Connection {
         }
     }
 
-    /// Opens a call; waits while many frames wait for the driver.
+    /// Opens a call that concerns no job; waits while many frames wait for the driver.
     pub(crate) async fn call<P: Serialize>(
         self: &Arc<Self>,
+        name: &'static str,
+        params: P,
+    ) -> Result<Call, DriverError> {
+        let permit = self.room().await;
+        self.open(None, name, params, &[], permit)
+    }
+
+    /// Opens a call for the job in an environment, whose log has the lines that the driver sends in it.
+    pub(crate) async fn call_for<P: Serialize>(
+        self: &Arc<Self>,
+        environment: &str,
         name: &'static str,
         params: P,
         payload: &[&[u8]],
     ) -> Result<Call, DriverError> {
         let permit = self.room().await;
-        self.open(name, params, payload, permit)
+        self.open(Some(environment), name, params, payload, permit)
     }
 
     async fn room(&self) -> Option<OwnedSemaphorePermit> {
@@ -190,13 +203,14 @@ impl Connection {
 
     fn open<P: Serialize>(
         self: &Arc<Self>,
+        environment: Option<&str>,
         name: &'static str,
         params: P,
         payload: &[&[u8]],
         permit: Option<OwnedSemaphorePermit>,
     ) -> Result<Call, DriverError> {
         let (events, receiver) = unbounded_channel();
-        let id = self.shared.register(events)?;
+        let id = self.shared.register(environment, events)?;
         let call = Call::new(Arc::clone(self), id, name, receiver);
         let part = Part::Call { call: name, params };
         let frame = encode(&Request { id, part }, payload)?;
@@ -266,7 +280,11 @@ pub(crate) async fn mention<T>(
 }
 
 impl Shared {
-    fn register(&self, events: UnboundedSender<Received>) -> Result<u32, DriverError> {
+    fn register(
+        &self,
+        environment: Option<&str>,
+        events: UnboundedSender<Received>,
+    ) -> Result<u32, DriverError> {
         let mut table = self.table.lock();
         if table.end.is_some() {
             return Err(self.end_error(&table));
@@ -274,6 +292,7 @@ impl Shared {
         table.last += 1;
         let id = table.last;
         let open = Open {
+            environment: environment.map(str::to_owned),
             events,
             held: 0,
             sent: 0,
@@ -379,6 +398,12 @@ impl Shared {
             // Without bytes it says nothing, and would take memory until the call looks at it.
             ReplyPart::Output(_) | ReplyPart::Data(_) if payload.is_empty() => return,
             ReplyPart::Ack(Ack { bytes: 0 }) => return,
+            ReplyPart::Log(_) => {
+                let environment = open.environment.clone();
+                drop(table);
+                // Written at once, so it needs no window.
+                return self.error_output.log(environment.as_deref(), payload);
+            }
             ReplyPart::Ack(ack) if ack.bytes > open.sent => {
                 drop(table);
                 return self.fail(End::NotSent(id));

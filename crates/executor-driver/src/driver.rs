@@ -112,7 +112,7 @@ impl Driver {
             runwright: env!("CARGO_PKG_VERSION"),
             directory,
         };
-        let mut call = connection.call("describe", params, &[]).await?;
+        let mut call = connection.call("describe", params).await?;
         let described: Value = call.result(self.config.start_timeout).await?;
         // First, since another version may describe itself in another form.
         let Spoken { protocol, name } = parse("describe", described.clone())?;

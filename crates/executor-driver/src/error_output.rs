@@ -1,4 +1,4 @@
-//! A driver's standard error.
+//! What a driver says beside its answers: its standard error, and the lines for one job.
 
 use executor_core::JobTrace;
 use executor_core::trace::JobTraceExt;
@@ -22,7 +22,8 @@ pub(crate) struct ErrorOutput {
 
 /// The logs of the jobs that are in a driver.
 ///
-/// A driver prints for all of them together, so each log gets each line, without the secrets of any.
+/// A driver prints for all of them together, so each log gets each line, without the secrets of any. A line that it sends for one job is in
+/// the log of that job alone.
 #[derive(Debug, Default)]
 pub(crate) struct JobLogs(Mutex<BTreeMap<String, JobLog>>);
 
@@ -55,9 +56,13 @@ impl JobLogs {
         self.0.lock().remove(environment);
     }
 
-    fn line(&self, line: &str) {
+    /// Writes a line to the log of the job in an environment, or to all.
+    fn line(&self, environment: Option<&str>, line: &str) {
         let mut logs = self.0.lock();
-        if logs.is_empty() {
+        let is_written = |(name, log): (&String, &JobLog)| {
+            log.left > 0 && environment.is_none_or(|environment| environment == name)
+        };
+        if !logs.iter().any(is_written) {
             return;
         }
         let variables: Vec<_> = logs
@@ -65,13 +70,16 @@ impl JobLogs {
             .map(|log| Arc::clone(&log.variables))
             .collect();
         let line = without_secrets(line, variables.iter().flat_map(|it| it.iter()));
-        for log in logs.values_mut().filter(|log| log.left > 0) {
+        for (_, log) in logs
+            .iter_mut()
+            .filter(|(name, log)| is_written((name, log)))
+        {
             log.left = log.left.saturating_sub(line.len() + 1);
             if log.left > 0 {
                 log.trace.system_line(&format!("driver: {line}"));
             } else {
                 log.trace
-                    .system_line("driver: (the rest of its error output is left out)");
+                    .system_line("driver: (the rest of its lines is left out)");
             }
         }
     }
@@ -99,13 +107,24 @@ impl ErrorOutput {
         while let Some(end) = kept.text[kept.line..].find('\n') {
             let line = &kept.text[kept.line..kept.line + end];
             tracing::info!(line, "The driver wrote to its standard error.");
-            self.logs.line(line);
+            self.logs.line(None, line);
             kept.line += end + 1;
         }
         if let Some(over) = kept.text.len().checked_sub(LIMIT) {
             let cut = kept.text.ceil_char_boundary(over);
             kept.text.drain(..cut);
             kept.line = kept.line.saturating_sub(cut);
+        }
+    }
+
+    /// Writes the lines of a call to the log of the job that it concerns.
+    pub(crate) fn log(&self, environment: Option<&str>, text: &[u8]) {
+        for line in String::from_utf8_lossy(text).lines() {
+            if environment.is_some() {
+                self.logs.line(environment, line);
+            } else {
+                tracing::info!(line, "The driver wrote to its log.");
+            }
         }
     }
 

@@ -44,7 +44,7 @@ impl DriverExecutor {
     async fn remove(&self, environment: &str) -> Result<(), DriverError> {
         let (connection, _) = self.driver.connect().await?;
         let mut call = connection
-            .call("cleanup", Cleanup { environment }, &[])
+            .call_for(environment, "cleanup", Cleanup { environment }, &[])
             .await?;
         call.result::<Empty>(self.driver.config.cleanup_timeout)
             .await?;
@@ -111,7 +111,9 @@ impl DriverExecutor {
             answer: config.prepare_timeout,
             stop: config.stop_timeout,
         };
-        let call = connection.call("prepare", params, &[]).await?;
+        let call = connection
+            .call_for(&environment.name, "prepare", params, &[])
+            .await?;
         match call.result_or_stop(limits, cancellation).await? {
             Answer::Result(prepared) => Ok(prepared),
             Answer::GivenUp { error, .. } => Err(error.map_or_else(
@@ -251,7 +253,9 @@ impl Executor for DriverExecutor {
         };
         let mut payload = vec![command.script.as_bytes()];
         payload.extend(files.iter().map(|file| file.content.as_slice()));
-        let call = connection.call("run", params, &payload).await;
+        let call = connection
+            .call_for(&environment.name, "run", params, &payload)
+            .await;
         let script = RunningScript {
             environment,
             run: &run,

@@ -60,7 +60,7 @@ pub(crate) struct Reply {
 /// Ends a call, or belongs to an open one.
 #[derive(Debug, Deserialize)]
 // The first name is the one in errors, which authors of drivers read.
-#[serde(rename = "reply (result, error, output, data or ack)")]
+#[serde(rename = "reply (result, error, output, data, ack or log)")]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReplyPart {
     Result(Value),
@@ -68,6 +68,7 @@ pub(crate) enum ReplyPart {
     Output(Output),
     Data(IgnoredAny),
     Ack(Ack),
+    Log(IgnoredAny),
 }
 
 #[derive(Debug, Deserialize)]

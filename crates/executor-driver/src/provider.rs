@@ -50,7 +50,7 @@ impl DriverProvider {
             return Ok(Vec::new());
         };
         let limit = self.driver.config.call_timeout;
-        let mut call = connection.call("status", Empty {}, &[]).await?;
+        let mut call = connection.call("status", Empty {}).await?;
         let status: Status = call.result(limit).await?;
         let environments = status.environments.into_iter();
         let environments = environments.map(|it| format!("environment {it}"));
@@ -65,7 +65,7 @@ impl DriverProvider {
         cancellation: &Cancellation,
     ) -> Result<Lease, AcquireError> {
         let runner = config.name.as_str();
-        let call = connection.call("acquire", Acquire { runner }, &[]).await?;
+        let call = connection.call("acquire", Acquire { runner }).await?;
         let limits = Limits {
             answer: self.driver.config.prepare_timeout,
             stop: self.driver.config.stop_timeout,
@@ -98,7 +98,7 @@ impl DriverProvider {
 async fn release(connection: &Arc<Connection>, lease: &Lease, limit: Duration) {
     let hangs = &connection.release_hangs;
     let released = async {
-        let mut call = connection.call("release", lease, &[]).await?;
+        let mut call = connection.call("release", lease).await?;
         if hangs.load(Ordering::Relaxed) {
             return Ok(Empty {});
         }

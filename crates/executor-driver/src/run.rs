@@ -123,7 +123,10 @@ impl RunningScript<'_> {
                 stdout: progress.stdout,
                 stderr: progress.stderr,
             };
-            connection.call("follow", params, &[]).await
+            let environment = &self.environment.name;
+            connection
+                .call_for(environment, "follow", params, &[])
+                .await
         };
         self.call = follow
             .await

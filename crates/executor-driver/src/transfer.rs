@@ -71,7 +71,9 @@ impl FileTransfer for DriverFiles {
             directory,
         };
         let connection = self.0.connection().await?;
-        let mut call = connection.call("put", params, &[]).await?;
+        let mut call = connection
+            .call_for(&self.0.name, "put", params, &[])
+            .await?;
         let sent = tokio::select! {
             biased;
             cause = cancellation.canceled() => Err(cause.into()),
@@ -97,7 +99,9 @@ impl FileTransfer for DriverFiles {
         };
         let connection = self.0.connection().await?;
         let limit = self.0.driver.config.call_timeout;
-        let mut call = connection.call("get", params, &[]).await?;
+        let mut call = connection
+            .call_for(&self.0.name, "get", params, &[])
+            .await?;
         let first = tokio::select! {
             biased;
             cause = cancellation.canceled() => {

@@ -3,8 +3,8 @@
 use crate::host::{Address, VmHost, VmState};
 use crate::settings::Settings;
 use driver_toolkit::{
-    Cleanup, Driver, DriverConfig, Ended, Failure, Identity, JobContext, Limits, NotReady,
-    OwnStreams, Record, SharedSsh, SshHost, Stage, State, Store, Target, Wait, pull_once,
+    Cleanup, Driver, DriverConfig, Ended, Failure, Identity, JobContext, Limits, NotReady, Record,
+    SharedSsh, SshHost, Stage, State, Store, Target, Wait, pull_once,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ impl VmDriver {
         else {
             return Ok(());
         };
-        match ssh.exec(&command, &mut io::empty(), &OwnStreams, stage)? {
+        match ssh.exec(&command, &mut io::empty(), stage, stage)? {
             Ended::Exited(0) => Ok(()),
             ended => Err(Failure::system(format!(
                 "the first command in the machine failed ({ended:?}): {command}"

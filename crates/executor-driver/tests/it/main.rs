@@ -5,6 +5,7 @@ mod capacity;
 mod conformance;
 mod failures;
 mod files;
+mod log;
 mod protocol;
 mod reconnect;
 mod support;

@@ -39,7 +39,7 @@ async fn what_is_not_a_frame_is_shown() {
     )
     .await;
     let other = "call.connection.send({'id': call.id, 'reslt': {}}); time.sleep(600)";
-    check(other, "reply (result, error, output, data or ack)").await;
+    check(other, "reply (result, error, output, data, ack or log)").await;
     // The example moves its own standard output away, so a print does no harm.
     let method = "def call_run(self, call, params, payload):\n    print('stray', flush=True)\n    return host.Host.call_run(self, call, params, payload)";
     let mut job = TestJob::prepared(changed(method)).await;
@@ -51,6 +51,9 @@ async fn what_is_not_a_frame_is_shown() {
 async fn unknown_call_ends_the_driver() {
     let other = "call.connection.send({'id': 77, 'result': {}}); time.sleep(600)";
     check(other, "answered the call 77, which is not open").await;
+    // The second call is this one.
+    let late = "call.connection.send({'id': 1, 'log': {}}, b'late\\n'); time.sleep(600)";
+    check(late, "answered the call 1, which is not open").await;
     let twice = "call.connection.send({'id': call.id, 'error': {}}); time.sleep(0.1)";
     check(twice, "the driver gave no message").await;
 }
@@ -59,6 +62,13 @@ async fn unknown_call_ends_the_driver() {
 async fn more_than_the_window_ends_the_driver() {
     let flood = "[call.connection.send({'id': call.id, 'output': {'stream': 'stdout'}}, b'x' * 65536) for _ in range(17)]; time.sleep(600)";
     check(flood, "more than 1 MiB").await;
+    let long =
+        "call.connection.send({'id': call.id, 'log': {}}, b'x' * ((1 << 20) + 1)); time.sleep(600)";
+    check(
+        long,
+        "a payload of 1048577 bytes: each may have at most 1048576",
+    )
+    .await;
     let acknowledged =
         "call.connection.send({'id': call.id, 'ack': {'bytes': 1}}); time.sleep(600)";
     check(

@@ -241,3 +241,36 @@ async fn run_when_there_is_room(provider: Arc<dyn ExecutorProvider>, id: u64) {
     executor.cleanup().await.unwrap();
     provider.release(&config, data).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_of_a_job_has_the_lines_of_its_machine_alone() {
+    let agent = agent();
+    let provider = typed(&agent);
+    let (config, go_on) = (runner_config("driver"), Cancellation::new());
+    let mut jobs = Vec::new();
+    for id in [1, 2] {
+        let data = provider.acquire(&config, &go_on).await.unwrap();
+        let mut executor = provider.create(&data).unwrap();
+        let trace = RecordingTrace::new();
+        let options = OptionsBuilder::new()
+            .job(JobBuilder::new(id).build())
+            .trace(Arc::new(trace.clone()));
+        executor.prepare(options.build(), &go_on).await.unwrap();
+        jobs.push((executor, trace, data));
+    }
+    // The first cleanup has something to say.
+    agent.set(&json!({ "fail": 1 }));
+    let mut logs = Vec::new();
+    for (mut executor, trace, data) in jobs {
+        executor.cleanup().await.unwrap();
+        provider.release(&config, data).await;
+        logs.push(trace.text(TraceStream::SYSTEM));
+    }
+    provider.shutdown(Duration::from_secs(20)).await.unwrap();
+    for log in &logs {
+        assert_eq!(log.matches("driver: the machine ").count(), 1, "{logs:?}");
+    }
+    let retried = |log: &String| log.contains("driver: disable SSH: ");
+    assert!(retried(&logs[0]) && !retried(&logs[1]), "{logs:?}");
+    agent.assert_nothing_remains();
+}
