@@ -72,13 +72,13 @@ impl Cloud {
         let (status, body) = self.call("GET", &format!("/servers/{name}"), "")?;
         match status {
             200 => {}
-            404 => return Err(NotReady::never("it does not exist")),
+            404 => return Err(Failure::system("it does not exist").into()),
             _ => return Err(NotReady::not_yet(format!("status {status}"))),
         }
         let server: Server = serde_json::from_str(&body).map_err(NotReady::never)?;
         match server.state.as_str() {
             "running" => Ok(server),
-            "failed" => Err(NotReady::never("the cloud could not start it")),
+            "failed" => Err(Failure::system("the cloud could not start it").into()),
             state => Err(NotReady::not_yet(format!("it is {state}"))),
         }
     }

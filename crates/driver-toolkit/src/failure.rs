@@ -12,6 +12,10 @@ pub enum Failure {
     /// The infrastructure failed. A runner retries `prepare` after it.
     #[error("{0}")]
     System(String),
+    /// The infrastructure failed, and will again, as with a wrong token. A runner of the typed driver protocol does not retry; that of custom
+    /// executors has the same exit code for both, `SYSTEM_FAILURE_EXIT_CODE`, and retries `prepare`.
+    #[error("{0}")]
+    Permanent(String),
     /// The job asks for something that it cannot have, as an image that is not allowed. A retry does not help.
     #[error("{0}")]
     Job(String),
@@ -26,6 +30,11 @@ impl Failure {
         Self::System(message.to_string())
     }
 
+    /// Returns a failure of the infrastructure that a retry does not help.
+    pub fn permanent(message: impl Display) -> Self {
+        Self::Permanent(message.to_string())
+    }
+
     /// Returns a failure that the job has caused.
     pub fn job(message: impl Display) -> Self {
         Self::Job(message.to_string())
@@ -35,6 +44,7 @@ impl Failure {
     pub fn during(self, action: impl Display) -> Self {
         match self {
             Self::System(message) => Self::System(format!("{action}: {message}")),
+            Self::Permanent(message) => Self::Permanent(format!("{action}: {message}")),
             Self::Job(message) => Self::Job(format!("{action}: {message}")),
             Self::Stopped => Self::Stopped,
         }
@@ -93,7 +103,9 @@ impl ExitCodes {
             Ok(Ended::Exited(code)) => *code,
             Ok(Ended::Signaled(signal)) => 128 + signal,
             Err(Failure::Job(_)) => return Ok(self.build_failure),
-            Err(Failure::System(_) | Failure::Stopped) => return Ok(self.system_failure),
+            Err(Failure::System(_) | Failure::Permanent(_) | Failure::Stopped) => {
+                return Ok(self.system_failure);
+            }
         };
         if let Some(file) = exit_code_file {
             fs::write(file, code.to_string()).map_err(|error| {

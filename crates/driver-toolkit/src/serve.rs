@@ -459,6 +459,7 @@ impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let kind = match failure {
             Failure::System(_) => "temporary",
+            Failure::Permanent(_) => "failed",
             Failure::Job(_) => "config",
             Failure::Stopped => "canceled",
         };

@@ -11,7 +11,7 @@ pub enum NotReady {
     /// A later check may succeed.
     #[error("{0}")]
     NotYet(String),
-    /// No later check can succeed.
+    /// No later check can succeed; the failure says whether a new attempt of the stage can.
     #[error(transparent)]
     Never(Failure),
 }
@@ -22,9 +22,11 @@ impl NotReady {
         Self::NotYet(reason.to_string())
     }
 
-    /// Returns a failure of the infrastructure that does not pass.
+    /// Returns a failure of the infrastructure that does not pass: [`Failure::Permanent`].
+    ///
+    /// Where a new environment may do better, as when this one is gone, use `Failure::system(reason).into()`.
     pub fn never(reason: impl Display) -> Self {
-        Self::Never(Failure::system(reason))
+        Self::Never(Failure::permanent(reason))
     }
 }
 

@@ -204,8 +204,9 @@ impl Driver for VmDriver {
             .until("wait for the machine", stage, || {
                 match self.host.state(&id)? {
                     VmState::Running => Ok(()),
-                    VmState::Failed(reason) => Err(NotReady::never(reason)),
-                    VmState::Stopped => Err(NotReady::never("it has stopped")),
+                    // Another attempt has a new machine.
+                    VmState::Failed(reason) => Err(Failure::system(reason).into()),
+                    VmState::Stopped => Err(Failure::system("it has stopped").into()),
                     VmState::Changing(reason) => Err(NotReady::NotYet(reason)),
                 }
             })?;

@@ -316,10 +316,10 @@ impl QemuHost {
         run(&mut command)?;
         if description.snapshot.is_some() {
             qmp::resume(&files.at("qmp"), MEMORY_LIMIT)
-                .map_err(|error| NotReady::never(format!("start from memory: {error}")))?;
+                .map_err(|error| Failure::system(format!("start from memory: {error}")))?;
         }
         description.port = qmp::forwarded_port(&files.at("qmp"), MEMORY_LIMIT)
-            .map_err(|error| NotReady::never(format!("ask QEMU for its port: {error}")))?;
+            .map_err(|error| Failure::system(format!("ask QEMU for its port: {error}")))?;
         Ok(())
     }
 
@@ -377,7 +377,7 @@ impl QemuHost {
         };
         Wait::within(BOOT_LIMIT).until("boot the image", stage, || {
             if files.process().is_none() {
-                return Err(NotReady::never("the machine has stopped"));
+                return Err(Failure::system("the machine has stopped").into());
             }
             host.check(&["sh"], stage)
         })?;
@@ -442,7 +442,7 @@ impl VmHost for QemuHost {
         let files = self.files(id);
         let mut description = files
             .read()?
-            .ok_or_else(|| NotReady::never("the machine is gone"))?;
+            .ok_or_else(|| Failure::system("the machine is gone"))?;
         let (cpus, memory) = (
             resources.cpus.unwrap_or(description.cpus),
             resources.memory.unwrap_or(description.memory),
@@ -467,7 +467,7 @@ impl VmHost for QemuHost {
             return Err(NotReady::not_yet("another machine starts"));
         };
         let Some(mut description) = files.read()? else {
-            return Err(NotReady::never("the machine is gone"));
+            return Err(Failure::system("the machine is gone").into());
         };
         // A start that was interrupted.
         files.end()?;
@@ -521,7 +521,7 @@ impl VmHost for QemuHost {
 
     fn enable_ssh(&self, id: &str) -> Result<Address, NotReady> {
         self.ssh_address(id)?
-            .ok_or_else(|| NotReady::never("the machine has stopped"))
+            .ok_or_else(|| Failure::system("the machine has stopped").into())
     }
 
     fn disable_ssh(&self, _id: &str) -> Result<(), NotReady> {

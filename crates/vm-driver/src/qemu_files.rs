@@ -1,6 +1,6 @@
 //! The files and the process of a machine of QEMU, which are found without a daemon.
 
-use driver_toolkit::{NotReady, program};
+use driver_toolkit::{Failure, NotReady, program};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -42,7 +42,7 @@ impl Files {
         match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text)
                 .map(Some)
-                .map_err(|error| NotReady::never(format!("{}: {error}", path.display()))),
+                .map_err(|error| Failure::system(format!("{}: {error}", path.display())).into()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed("read", &path)(error)),
         }
@@ -126,7 +126,8 @@ impl Drop for Guard {
 
 pub(crate) fn failed(action: &str, path: &Path) -> impl Fn(io::Error) -> NotReady {
     let text = format!("{action} {}", path.display());
-    move |error| NotReady::never(format!("{text}: {error}"))
+    // It may pass, as a full disk does.
+    move |error| Failure::system(format!("{text}: {error}")).into()
 }
 
 /// Returns a path with this text after its name.
@@ -139,18 +140,19 @@ pub(crate) fn with_end(path: &Path, end: &str) -> PathBuf {
 /// Runs a program to its end and returns its output; an error has what it printed.
 pub(crate) fn run(command: &mut Command) -> Result<String, NotReady> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| NotReady::never(format!("start {name}: {error}")))?;
+    let output = command.output().map_err(|error| {
+        let text = format!("start {name}: {error}");
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => Failure::permanent(text),
+            _ => Failure::system(text),
+        }
+    })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let text = String::from_utf8_lossy(&output.stderr);
-    Err(NotReady::never(format!(
-        "{name} failed ({}): {}",
-        output.status,
-        text.trim()
-    )))
+    let text = format!("{name} failed ({}): {}", output.status, text.trim());
+    Err(Failure::system(text).into())
 }
 
 /// Removes a directory; an absent one is not an error.

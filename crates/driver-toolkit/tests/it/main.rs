@@ -56,7 +56,7 @@ fn reason_for_waiting_is_shown_when_it_changes() {
     );
 
     let never = quickly().until::<()>("start it", &stage, || Err(NotReady::never("broken")));
-    assert_eq!(never.unwrap_err().to_string(), "start it: broken");
+    assert_eq!(never, Err(Failure::permanent("start it: broken")));
     // The deadline of the stage counts, and so does a request to stop.
     let late = Stage::new(&stop, Duration::ZERO, &add);
     let late = quickly().until::<()>("start it", &late, || Err(NotReady::not_yet("full")));
@@ -84,6 +84,7 @@ fn exit_codes_are_those_of_the_runner() {
         (Ok(Ended::Signaled(9)), 10, Some("137")),
         (Err(Failure::job("no image")), 10, None),
         (Err(Failure::system("no host")), 20, None),
+        (Err(Failure::permanent("no token")), 20, None),
         (Err(Failure::Stopped), 20, None),
     ] {
         let _ = fs::remove_file(&file);

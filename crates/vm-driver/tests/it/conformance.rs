@@ -274,3 +274,26 @@ async fn log_of_a_job_has_the_lines_of_its_machine_alone() {
     assert!(retried(&logs[0]) && !retried(&logs[1]), "{logs:?}");
     agent.assert_nothing_remains();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_failures_that_may_pass_are_tried_again() {
+    let agent = agent();
+    for (token, machine, is_temporary, words) in [
+        ("secret", "error", true, "the agent reports the state"),
+        ("wrong", "running", false, "the agent refuses the token"),
+    ] {
+        std::fs::write(agent.path("token"), token).unwrap();
+        agent.set(&json!({ "machine": machine }));
+        let provider = typed(&agent);
+        let (config, go_on) = (runner_config("driver"), Cancellation::new());
+        let data = provider.acquire(&config, &go_on).await.unwrap();
+        let mut executor = provider.create(&data).unwrap();
+        let prepared = executor.prepare(OptionsBuilder::new().build(), &go_on);
+        let error = prepared.await.unwrap_err();
+        assert_eq!(error.is_temporary(), is_temporary, "{error:?}");
+        assert!(error.chain().contains(words), "{error:?}");
+        let _ = executor.cleanup().await;
+        provider.release(&config, data).await;
+        provider.shutdown(Duration::from_secs(20)).await.unwrap();
+    }
+}

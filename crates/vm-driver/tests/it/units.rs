@@ -118,7 +118,7 @@ fn stages_work_with_any_host() {
     let failed = driver.prepare("ci-1", &JobContext::default(), &record, &stage);
     assert_eq!(
         failed,
-        Err(Failure::system("enable SSH: it has no network"))
+        Err(Failure::permanent("enable SSH: it has no network"))
     );
     let id = "ci-1".to_owned();
     assert_eq!(record.load::<Machine>().unwrap(), Some(Machine { id }));
