@@ -156,7 +156,7 @@ impl<B: Batch> BatchTarget<B> {
                     ended.get_or_insert((Instant::now(), how));
                     text
                 }
-                Err(NotReady::NotYet(reason)) => {
+                Err(NotReady::NotYet { reason, .. }) => {
                     format!("the batch system does not answer: {reason}")
                 }
                 Err(NotReady::Never(failure)) => return Err(failure),

@@ -86,7 +86,7 @@ impl SshHost {
             Outcome::Ended(_) => {}
             // Its SSH server may start anew while it boots.
             Outcome::NotStarted(reason) | Outcome::Lost(reason) => {
-                return Err(NotReady::NotYet(reason));
+                return Err(NotReady::not_yet(reason));
             }
         }
         let missing = missing.text();

@@ -9,8 +9,13 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotReady {
     /// A later check may succeed.
-    #[error("{0}")]
-    NotYet(String),
+    #[error("{reason}")]
+    NotYet {
+        /// Why it does not succeed now.
+        reason: String,
+        /// The least pause before the next check, if the other side asks for one.
+        pause: Option<Duration>,
+    },
     /// No later check can succeed; the failure says whether a new attempt of the stage can.
     #[error(transparent)]
     Never(Failure),
@@ -19,7 +24,18 @@ pub enum NotReady {
 impl NotReady {
     /// Returns a reason that passes with time.
     pub fn not_yet(reason: impl Display) -> Self {
-        Self::NotYet(reason.to_string())
+        Self::NotYet {
+            reason: reason.to_string(),
+            pause: None,
+        }
+    }
+
+    /// Asks for a pause before the next check, such as that of the HTTP header `Retry-After`. It ends with the time of the wait.
+    pub fn after(mut self, least: Duration) -> Self {
+        if let Self::NotYet { pause, .. } = &mut self {
+            *pause = Some(least);
+        }
+        self
     }
 
     /// Returns a failure of the infrastructure that does not pass: [`Failure::Permanent`].
@@ -40,7 +56,7 @@ impl From<NotReady> for Failure {
     /// A reason to wait is a failure of the infrastructure for a caller that does not wait.
     fn from(reason: NotReady) -> Self {
         match reason {
-            NotReady::NotYet(reason) => Self::System(reason),
+            NotReady::NotYet { reason, .. } => Self::System(reason),
             NotReady::Never(failure) => failure,
         }
     }
@@ -51,7 +67,8 @@ impl From<NotReady> for Failure {
 pub struct Wait {
     /// The longest it may take. The deadline of the stage ends it too.
     pub limit: Duration,
-    /// The pause between two checks. Each differs by up to a fifth, so that many waiters spread out.
+    /// The pause between two checks, unless a check asks for a longer one ([`NotReady::after`]). Each differs by up to a fifth, so that
+    /// many waiters spread out.
     pub pause: Duration,
 }
 
@@ -79,10 +96,10 @@ impl Wait {
         let limit = stage.remaining(self.limit);
         let mut shown = None;
         loop {
-            let reason = match check() {
+            let (reason, asked) = match check() {
                 Ok(found) => return Ok(found),
                 Err(NotReady::Never(failure)) => return Err(failure.during(what)),
-                Err(NotReady::NotYet(reason)) => reason,
+                Err(NotReady::NotYet { reason, pause }) => (reason, pause),
             };
             let left = limit.saturating_sub(begun.elapsed());
             if left.is_zero() {
@@ -95,8 +112,44 @@ impl Wait {
                 stage.log(format!("{what}: {reason}"));
                 shown = Some(reason);
             }
-            let jitter = 0.8 + 0.4 * fastrand::f64();
-            stage.stop.sleep(self.pause.mul_f64(jitter).min(left))?;
+            stage.stop.sleep(self.next(asked, left, fastrand::f64()))?;
         }
+    }
+
+    /// Returns the next pause. `chance`, from 0 to 1, is where in its range it is; an asked one is never shorter.
+    fn next(self, asked: Option<Duration>, left: Duration, chance: f64) -> Duration {
+        let own = self.pause.min(left).mul_f64(0.8 + 0.4 * chance);
+        let asked = asked.unwrap_or_default().min(left);
+        asked.mul_f64(1.0 + 0.2 * chance).max(own).min(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pause_is_the_longer_one_within_the_time_left() {
+        let wait = Wait::within(Duration::MAX);
+        let next = |asked: Option<u64>, left, chance| {
+            let (asked, left) = (asked.map(Duration::from_secs), Duration::from_secs(left));
+            wait.next(asked, left, chance).as_millis()
+        };
+        for (asked, left, range) in [
+            (None, 60, [800, 1200]),
+            (Some(0), 60, [800, 1200]),
+            (Some(30), 60, [30_000, 36_000]),
+            (Some(30), 33, [30_000, 33_000]),
+            (Some(u64::MAX), 60, [60_000, 60_000]),
+            (Some(30), 0, [0, 0]),
+        ] {
+            let found = [0.0, 1.0].map(|chance| next(asked, left, chance));
+            assert_eq!(found, range, "{asked:?} of {left}");
+        }
+        let asked = Duration::from_secs(3);
+        let reason = NotReady::not_yet("busy").after(asked);
+        assert!(matches!(reason, NotReady::NotYet { pause: Some(it), .. } if it == asked));
+        let never = NotReady::never("broken");
+        assert_eq!(never.clone().after(asked), never);
     }
 }

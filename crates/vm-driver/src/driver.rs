@@ -207,7 +207,7 @@ impl Driver for VmDriver {
                     // Another attempt has a new machine.
                     VmState::Failed(reason) => Err(Failure::system(reason).into()),
                     VmState::Stopped => Err(Failure::system("it has stopped").into()),
-                    VmState::Changing(reason) => Err(NotReady::NotYet(reason)),
+                    VmState::Changing(reason) => Err(NotReady::not_yet(reason)),
                 }
             })?;
         self.await_ssh(&id, stage)?;

@@ -83,7 +83,7 @@ impl CallError {
                 NotReady::Never(Failure::job(text))
             }
             // Another operation has the machine or the image, the machine has no network yet, or the agent is busy.
-            (409 | 429 | 500..=599, _) => NotReady::NotYet(text),
+            (409 | 429 | 500..=599, _) => NotReady::not_yet(text),
             // The machine is gone, as after a new start of the agent. Another attempt has a new one.
             (404, _) => Failure::system(text).into(),
             _ => NotReady::never(text),

@@ -164,7 +164,7 @@ fn client_of_the_agent_works_alone() {
     agent.set(&json!({ "limit": 0 }));
     let full = host.start(&id, &stage);
     assert!(
-        matches!(&full, Err(NotReady::NotYet(reason)) if reason.contains("the host is full")),
+        matches!(&full, Err(NotReady::NotYet { reason, .. }) if reason.contains("the host is full")),
         "{full:?}"
     );
     agent.set(&json!({ "limit": 1 }));
