@@ -6,6 +6,7 @@ use crate::lock::FileLock;
 use crate::name::resource_name;
 use crate::stop::Stage;
 use crate::store::Store;
+use crate::wait::{NotReady, Wait};
 use std::time::Duration;
 
 /// Chooses the image of a job.
@@ -66,9 +67,12 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
+/// How long it is asked whether an image is there.
+const LOOK_LIMIT: Duration = Duration::from_mins(2);
+
 /// Pulls an image unless it is there, once among all processes with this store.
 ///
-/// One process pulls, and passes on its progress; the others wait, and show it. If the process dies, the next one pulls.
+/// `is_present` is repeated for up to 2 minutes while it returns [`NotReady::NotYet`]; `pull` waits on its own. One process pulls, and passes on its progress; the others wait, and show it. If the process dies, the next one pulls.
 ///
 /// # Errors
 ///
@@ -78,10 +82,12 @@ pub fn pull_once(
     image: &str,
     limit: Duration,
     stage: &Stage<'_>,
-    mut is_present: impl FnMut() -> Result<bool, Failure>,
+    mut is_present: impl FnMut() -> Result<bool, NotReady>,
     pull: impl FnOnce(&dyn Fn(&str)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    if is_present()? {
+    let mut find =
+        || Wait::within(limit.min(LOOK_LIMIT)).until("look for the image", stage, &mut is_present);
+    if find()? {
         return Ok(());
     }
     let path = store.path(&format!("{}.pull", resource_name(&["image", image])));
@@ -91,7 +97,7 @@ pub fn pull_once(
         limit,
         stage,
     )?;
-    let pulled = match is_present() {
+    let pulled = match find() {
         Ok(false) => pull(&|progress| {
             lock.note(progress);
             stage.log(progress);

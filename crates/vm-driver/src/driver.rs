@@ -178,10 +178,7 @@ impl Driver for VmDriver {
         let resources = self.settings.resources_of(job)?;
         stage.log(format!("the machine {name} is made from {image}"));
         let limit = stage.remaining(Duration::MAX);
-        let is_present = || {
-            self.wait(CALL_LIMIT)
-                .until("look for the image", stage, || self.host.has_image(&image))
-        };
+        let is_present = || self.host.has_image(&image);
         pull_once(&self.store, &image, limit, stage, is_present, |progress| {
             self.host.pull(&image, progress, stage)
         })?;

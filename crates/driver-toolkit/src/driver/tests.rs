@@ -169,13 +169,22 @@ impl Served {
         frame.extend(header.bytes());
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(&frame).unwrap();
-        let mut lengths = [0; 8];
-        self.stdout.read_exact(&mut lengths).unwrap();
-        let [h0, h1, h2, h3, rest @ ..] = lengths;
-        assert_eq!(rest, [0; 4]);
-        let mut header = vec![0; u32::from_be_bytes([h0, h1, h2, h3]) as usize];
-        self.stdout.read_exact(&mut header).unwrap();
-        serde_json::from_slice(&header).unwrap()
+        loop {
+            let mut lengths = [0; 8];
+            self.stdout.read_exact(&mut lengths).unwrap();
+            let [h0, h1, h2, h3, p0, p1, p2, p3] = lengths;
+            let [header, payload] = [[h0, h1, h2, h3], [p0, p1, p2, p3]].map(|length| {
+                let mut bytes = vec![0; u32::from_be_bytes(length) as usize];
+                self.stdout.read_exact(&mut bytes).unwrap();
+                bytes
+            });
+            let header: Value = serde_json::from_slice(&header).unwrap();
+            assert_eq!(header["id"], id);
+            if header["log"].is_null() {
+                return header;
+            }
+            assert!(payload.ends_with(b"\n"), "{payload:?}");
+        }
     }
 
     /// Ends the input, and returns the exit code and the log.

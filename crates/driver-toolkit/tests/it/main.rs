@@ -117,6 +117,14 @@ fn failed_pull_is_tried_by_the_next_job() {
     })
     .unwrap();
     assert_eq!(log.lines(), ["half"]);
+    // Whether it is there is waited for.
+    let busy = || Err(NotReady::not_yet("busy"));
+    let late = pull_once(&store, "i", Duration::ZERO, &stage, busy, |_| Ok(()));
+    let text = late.unwrap_err().to_string();
+    assert!(
+        text.starts_with("look for the image: not ready after 0.0 s: busy"),
+        "{text}"
+    );
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
