@@ -101,8 +101,6 @@ impl Build<'_> {
         let mut planned = None;
         // A resumed job has its sources already.
         if !self.is_resumed() {
-            self.log
-                .system_line(&format!("Using the {} shell", shell.dialect));
             planned = self.planned_workspace(&shell);
         }
         options.planned.clone_from(&planned);
@@ -138,10 +136,17 @@ impl Build<'_> {
             self.discard_early(early, parents).await;
         }
         match prepared {
-            Ok(environment) => Ok(Prepared {
-                executor,
-                environment,
-            }),
+            Ok(environment) => {
+                if !self.is_resumed() {
+                    // Not before, since a driver chooses it while it prepares.
+                    self.log
+                        .system_line(&format!("Using the {} shell", environment.shell.dialect));
+                }
+                Ok(Prepared {
+                    executor,
+                    environment,
+                })
+            }
             Err(error) => {
                 self.cleanup(&mut *executor).await;
                 Err(error)

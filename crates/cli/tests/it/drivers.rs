@@ -243,6 +243,25 @@ fn driver_that_does_not_start_fails_the_first_check() {
         .expect_text("help: did you mean `success`?");
 }
 
+#[test]
+fn log_names_the_shell_that_the_driver_has_chosen() {
+    let project = project("job: {script: ['true']}\n");
+    let bash = "import host\n\
+                class Bash(host.Host):\n    \
+                    def call_prepare(self, call, params, payload):\n        \
+                        return {**super().call_prepare(call, params, payload), 'shell': 'bash'}\n\
+                host.main(Bash())\n";
+    fs::write(project.home().join("bash.py"), bash).unwrap();
+    let settings = "[driver]\ncommand = [\"python3\", \"bash.py\"]\n";
+    fs::write(project.home().join("config.toml"), settings).unwrap();
+    project
+        .runwright(&["run", "--executor", "driver"])
+        .expect_code(0);
+    let log = String::from_utf8(project.only_log()).unwrap();
+    assert!(log.contains("Using the bash shell"), "{log}");
+    assert!(!log.contains("Using the sh shell"), "{log}");
+}
+
 /// Makes a driver of GitLab's protocol that runs jobs on this host: `driver.sh PHASE`.
 fn custom_driver(project: &Project, ending: &str) {
     let text = format!(
