@@ -221,6 +221,11 @@ fn exit_code<D: Driver>(new: impl FnOnce(&JobContext) -> Result<D, Failure>) -> 
         })
 }
 
+/// Prints a line on standard output. A reader that has gone is not an error.
+fn output_line(line: &str) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
 /// Prints a line on standard error. A reader that has gone is not an error.
 pub(crate) fn error_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
@@ -244,8 +249,7 @@ fn perform<D: Driver>(call: &Call, driver: &D, context: &JobContext) -> Result<E
             done
         }
         Call::Prepare => {
-            let log = |line: &str| drop(writeln!(io::stdout(), "{line}"));
-            let stage = Stage::new(&stop, limits.prepare, &log);
+            let stage = Stage::new(&stop, limits.prepare, &output_line);
             let name = driver.name(context)?;
             let record = driver.store().lock(&name, limits.lock, &stage)?;
             driver.prepare(&name, context, &record, &stage)?;
@@ -275,7 +279,8 @@ fn perform<D: Driver>(call: &Call, driver: &D, context: &JobContext) -> Result<E
             }
             // What asks this stage to stop is over when it ends.
             let never = Stop::new();
-            let stage = Stage::new(&never, limits.cleanup, &error_line);
+            // A runner takes each line of standard error for a warning. The failure, with all that is left, goes there.
+            let stage = Stage::new(&never, limits.cleanup, &output_line);
             let record = driver.store().lock(&name, limits.lock, &stage)?;
             clean_up(driver, &name, &record, stage)?;
             record.remove()?;

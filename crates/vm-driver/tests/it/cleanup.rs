@@ -87,6 +87,9 @@ fn signals_do_not_disturb_a_cleanup() {
     }
     terminate(&child);
     terminate(&child);
-    Done::of(child.wait_with_output().unwrap()).succeeds();
+    let done = Done::of(child.wait_with_output().unwrap()).succeeds();
+    // A runner takes what is on standard error for a warning.
+    assert!(done.text().contains("disable SSH: "), "{done:?}");
+    assert_eq!(done.stderr, "");
     agent.assert_nothing_remains();
 }
