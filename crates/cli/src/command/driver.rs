@@ -29,6 +29,11 @@ use yaml::suggest::did_you_mean;
 const START: &str = "start";
 /// The check that runs a script and reads its output, without which no other passes.
 const SUCCESS: &str = "success";
+/// The exit codes of one check: the usual ones, and those where a driver might confuse codes and signals. All of them take minutes where a
+/// script takes a second.
+const EXIT_CODES: [u8; 16] = [
+    0, 1, 2, 3, 7, 42, 64, 100, 126, 127, 128, 129, 130, 137, 143, 255,
+];
 /// How long a driver may take to end after the checks.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
@@ -193,6 +198,7 @@ impl Tested {
         config.graceful_kill_timeout = Duration::from_secs(1);
         // The suite asks for leftovers when no job runs; processes on other hosts are the driver's own to report.
         let options = SuiteOptions::new(config.clone())
+            .exit_codes(EXIT_CODES)
             .only(args.only.iter().filter(|it| *it != START).cloned())
             .leftovers(move || {
                 let mut left = marked_processes();
