@@ -397,8 +397,15 @@ fn help(report: &Report, args: &DriverCheckArgs) -> Option<String> {
             && matches!(&check.verdict, Verdict::Failed(found) if found.contains("acquire"))
     };
     if failed.contains(&START) {
-        let other = "`--protocol custom` checks a driver for GitLab Runner's custom executor";
-        args.protocol.is_none().then(|| other.to_owned())
+        let custom = "`--protocol custom` checks a driver for GitLab Runner's custom executor";
+        let typed = args.command.first().filter(|_| args.command.len() == 1);
+        let typed = typed.map_or(String::new(), |program| {
+            let program = strip_controls(program);
+            format!(
+                "a driver of the toolkit is started with `serve`: `driver check {program} serve`; "
+            )
+        });
+        args.protocol.is_none().then(|| format!("{typed}{custom}"))
     } else if failed.contains(&SUCCESS) && args.only.len() != 1 {
         Some("the other checks run once a script succeeds and its output is in the log".to_owned())
     } else if report.checks.iter().any(is_full) {

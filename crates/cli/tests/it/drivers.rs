@@ -353,6 +353,7 @@ fn driver_in_a_directory_or_in_the_settings_needs_no_protocol() {
     check(&[]).expect_code(0).expect_text("3 passed, 0 failed");
     // A program is not started without arguments to find out what it speaks.
     check(&["./driver.sh"]).expect_code(1).expect_text(
-        "help: `--protocol custom` checks a driver for GitLab Runner's custom executor",
+        "help: a driver of the toolkit is started with `serve`: `driver check ./driver.sh serve`; \
+         `--protocol custom` checks a driver for GitLab Runner's custom executor",
     );
 }
