@@ -83,7 +83,7 @@ fn check(args: &DriverCheckArgs) -> Result<Exit, Failure> {
             report = run(&tested, args, &stop) => Ok(report),
             () = signals.drive(&stop, |count| {
                 if count == 1 {
-                    error_line("stopping after this check; Ctrl-C again stops now");
+                    error_line("stopping the check under way; Ctrl-C again stops now");
                 }
             }) => Err(Failure::interrupted()),
             _ = stop.aborted() => Err(Failure::interrupted()),

@@ -1,6 +1,7 @@
 //! `--executor driver` and `runwright driver check`, with the example driver and with drivers of GitLab's protocol.
 
-use crate::project::Project;
+use crate::project::{Project, wait_until};
+use crate::signals::interrupt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -241,6 +242,33 @@ fn driver_that_does_not_start_fails_the_first_check() {
     unknown
         .expect_text("there is no check \"sucess\"")
         .expect_text("help: did you mean `success`?");
+}
+
+#[test]
+fn ctrl_c_stops_the_check_under_way() {
+    let project = project("job: {script: ['true']}\n");
+    let started = project.scratch().join("started");
+    let slow = format!(
+        "import host\n\
+         class Slow(host.Host):\n    \
+             def call_run(self, call, params, payload):\n        \
+                 script = b'echo >{}; sleep 600'\n        \
+                 params.update(script_size=len(script), files=[], working_dir='/')\n        \
+                 return super().call_run(call, params, script)\n\
+         host.main(Slow())\n",
+        started.display()
+    );
+    project.write("slow.py", &slow);
+    let mut check = project.start(&["driver", "check", "python3", "slow.py"]);
+    wait_until("the script to start", || started.exists());
+    interrupt(check.id(), "-INT");
+    assert_eq!(check.wait().unwrap().code(), Some(130));
+    let printed = project.printed();
+    assert!(
+        printed.contains("stopping the check under way"),
+        "{printed}"
+    );
+    assert!(!printed.contains("FAILED"), "{printed}");
 }
 
 #[test]

@@ -148,7 +148,7 @@ impl SuiteOptions {
         self
     }
 
-    /// Leaves out the checks that have not started when this is cancelled.
+    /// Leaves out the checks that have not ended when this is cancelled, and stops what they run.
     pub fn stop(mut self, stop: Cancellation) -> Self {
         self.stop = stop;
         self

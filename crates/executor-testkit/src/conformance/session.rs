@@ -79,7 +79,7 @@ impl Opening {
         change: impl FnOnce(ExecutorData) -> ExecutorData,
     ) -> Outcome<Self> {
         let config = suite.options.config.clone();
-        let go_on = Cancellation::new();
+        let go_on = suite.options.stop.child();
         let acquire = suite.provider.acquire(&config, &go_on);
         let data = match within(suite.options.deadline, "acquire", acquire).await? {
             Ok(data) => change(data),
@@ -154,7 +154,8 @@ impl Opening {
     pub(crate) async fn prepare(mut self) -> Outcome<Session> {
         // A driver calls `shell` first.
         let _ = self.executor.shell();
-        let prepared = self.attempt(&Cancellation::new()).await;
+        let stop = self.suite.options.stop.child();
+        let prepared = self.attempt(&stop).await;
         let environment = match prepared {
             Ok(Ok(environment)) => environment,
             Ok(Err(error)) => {
@@ -234,7 +235,8 @@ impl Session {
     pub(crate) async fn run(&mut self, command: CommandBuilder) -> Outcome<StageResult> {
         let command = command.build();
         let stage = command.stage.clone();
-        match self.attempt(command, &Cancellation::new()).await? {
+        let stop = self.suite.options.stop.child();
+        match self.attempt(command, &stop).await? {
             Ok(result) => Ok(result),
             Err(error) => failed(format!("run({stage}): {}", error.chain())),
         }

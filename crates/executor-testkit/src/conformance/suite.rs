@@ -63,6 +63,10 @@ impl Suite {
             let _guard = MemoryGuard::of(check).await;
             let start = Instant::now();
             let verdict = self.run(check).await;
+            if self.options.stop.is_canceled() {
+                report.left_out.push(check.name);
+                continue;
+            }
             let ended = CheckReport {
                 name: check.name,
                 contract: check.contract,
