@@ -84,14 +84,19 @@ pub trait Target {
 ///
 /// A runner sends signals to the process group of the driver. They are for the driver alone, which may need this program to stop
 /// something.
+pub fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = program_of_group(name);
+    command.process_group(0).stdin(Stdio::null());
+    command
+}
+
+/// Returns a command in the process group of this process, with its standard input.
 #[expect(
     clippy::disallowed_methods,
     reason = "a driver ends its programs itself, without the runner's supervisor"
 )]
-pub fn program(name: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new(name);
-    command.process_group(0).stdin(Stdio::null());
-    command
+pub(crate) fn program_of_group(name: impl AsRef<OsStr>) -> Command {
+    Command::new(name)
 }
 
 /// Quotes a text as one word of a POSIX shell.

@@ -1,7 +1,7 @@
 //! Scripts on a machine that is reached with OpenSSH.
 
 use crate::failure::Failure;
-use crate::remote::{Ended, Output, Stream, Target, quote};
+use crate::remote::{Ended, Output, Stream, Target, program_of_group, quote};
 use crate::shared_ssh::SharedSsh;
 use crate::stop::{Stage, StopLevel};
 use crate::wait::NotReady;
@@ -166,7 +166,7 @@ impl SshHost {
 
     /// Returns `ssh` with all its options.
     pub(crate) fn ssh(&self) -> Command {
-        let mut command = program("sh");
+        let mut command = program_of_group("sh");
         // `ssh` stays in this process group, so that it dies with it, but a polite signal is for the script only.
         command.args([
             "-c",
@@ -239,14 +239,6 @@ impl SshHost {
         }
         stage.log(format!("SIG{name} did not reach {} in time", self.host));
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a driver ends its programs itself, without the runner's supervisor"
-)]
-fn program(name: &str) -> Command {
-    Command::new(name)
 }
 
 impl Target for SshHost {
