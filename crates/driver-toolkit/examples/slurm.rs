@@ -36,6 +36,11 @@ impl Slurm {
         let store = Store::open(shared.join("state"))?;
         Ok(Self { shared, store })
     }
+
+    /// Returns the directory for the files of a job's batch jobs.
+    fn batch(&self, name: &str) -> PathBuf {
+        self.shared.join("batch").join(name)
+    }
 }
 
 /// Runs a program of Slurm, and returns its output.
@@ -141,22 +146,23 @@ impl Driver for Slurm {
             name: name.to_owned(),
             options,
         };
-        Ok(Box::new(BatchTarget::new(queue, &self.shared)))
+        Ok(Box::new(BatchTarget::new(queue, self.batch(name))))
     }
 
     fn cleanup(&self, name: &str, _record: &Record, cleanup: &mut Cleanup<'_>) {
         cleanup.step("cancel batch jobs", || {
             Ok(call("scancel", &["--name", name]).map(|_| ())?)
         });
-        let builds = self.shared.join("builds").join(name);
-        cleanup.step("remove the directory", || {
-            match fs::remove_dir_all(&builds) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(NotReady::not_yet(error))
+        for directory in [self.shared.join("builds").join(name), self.batch(name)] {
+            cleanup.step("remove the directory", || {
+                match fs::remove_dir_all(&directory) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        Err(NotReady::not_yet(error))
+                    }
+                    _ => Ok(()),
                 }
-                _ => Ok(()),
-            }
-        });
+            });
+        }
     }
 }
 

@@ -50,7 +50,8 @@ pub enum BatchState {
 pub struct BatchTarget<B> {
     /// The batch system.
     pub batch: B,
-    /// A directory that this machine and the nodes share; files of each command are created in it and removed.
+    /// A directory that this machine and the nodes share, which is created; files of each command are created in it and removed. A driver
+    /// that is killed leaves them, so it should be one for each job, which the cleanup removes.
     pub directory: PathBuf,
     /// The pause between two looks at the output.
     pub pause: Duration,
@@ -84,6 +85,7 @@ impl<B: Batch> Target for BatchTarget<B> {
                 self.directory.display()
             ))
         };
+        fs::create_dir_all(&self.directory).map_err(failed)?;
         let directory = tempfile::Builder::new()
             .prefix("batch-")
             .tempdir_in(&self.directory)
@@ -93,11 +95,14 @@ impl<B: Batch> Target for BatchTarget<B> {
         let mut stored = File::create(at("input")).map_err(failed)?;
         io::copy(input, &mut stored).map_err(failed)?;
         let script = at("script");
+        // The node knows how long the log is.
         let text = format!(
-            "#!/bin/sh\n{command} <{input}\ncode=$?\necho \"$code\" >{new} && mv {new} {code}\nexit \"$code\"\n",
+            "#!/bin/sh\n{command} <{input}\ncode=$?\n\
+             echo \"$code\" $({{ wc -c <{log}; }} 2>/dev/null) >{new} && mv {new} {code}\nexit \"$code\"\n",
             input = quoted("input"),
             new = quoted("code.new"),
             code = quoted("code"),
+            log = quoted("log"),
         );
         let mut options = File::options();
         let created = options
@@ -134,12 +139,25 @@ impl<B: Batch> BatchTarget<B> {
     ) -> Result<Ended, Failure> {
         let mut shown = None;
         let mut ended: Option<(Instant, String)> = None;
+        let mut exited = None;
         loop {
-            // The code first: the log is complete when it is there.
+            // The code first: the log is complete when it is there, and only the rest of it may be late here.
             let exit = exit_code(code)?;
             tail.pass(output)?;
-            if let Some(exit) = exit {
-                return Ok(Ended::Exited(exit));
+            if let Some((code, length)) = exit {
+                let since: &mut Instant = exited.get_or_insert_with(Instant::now);
+                let is_late = since.elapsed() >= self.grace;
+                if is_late && tail.offset < length {
+                    let missing = length - tail.offset;
+                    stage.log(format!(
+                        "the last {missing} bytes of its output do not arrive"
+                    ));
+                }
+                if is_late || tail.offset >= length {
+                    return Ok(Ended::Exited(code));
+                }
+                stage.stop.sleep(self.pause)?;
+                continue;
             }
             if let Some((since, how)) = &ended
                 && since.elapsed() >= self.grace
@@ -173,12 +191,15 @@ impl<B: Batch> BatchTarget<B> {
     }
 }
 
-/// Reads the exit code that the script of a batch job has written.
-fn exit_code(file: &Path) -> Result<Option<i32>, Failure> {
+/// Reads the exit code that the script of a batch job has written, and the length of its log; 0 if the script did not know that.
+fn exit_code(file: &Path) -> Result<Option<(i32, u64)>, Failure> {
     match fs::read_to_string(file) {
         Ok(text) => {
-            let invalid = |_| Failure::system(format!("invalid exit code {text:?} of a batch job"));
-            text.trim().parse().map(Some).map_err(invalid)
+            let mut words = text.split_whitespace();
+            let code = words.next().and_then(|it| it.parse().ok());
+            let length = words.next().and_then(|it| it.parse().ok());
+            let invalid = || Failure::system(format!("invalid exit code {text:?} of a batch job"));
+            Ok(Some((code.ok_or_else(invalid)?, length.unwrap_or(0))))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         // A server of files that is away for a moment.

@@ -10,7 +10,7 @@ use driver_toolkit::{
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Mutex;
 use std::thread;
@@ -330,6 +330,67 @@ fn batch_job_is_followed_to_its_end() {
             .is_some()
     );
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+/// A batch job that has ended, whose log is seen only in part at first, as over NFS.
+#[derive(Default)]
+struct SeenLate {
+    log: Mutex<PathBuf>,
+    kept: Kept,
+}
+
+impl Batch for &SeenLate {
+    fn submit(&self, script: &Path, log: &Path) -> Result<String, Failure> {
+        log.clone_into(&mut self.log.lock().unwrap());
+        fs::write(log, "one\n").map_err(Failure::system)?;
+        fs::write(script.with_file_name("code"), "3 8\n").map_err(Failure::system)?;
+        Ok("17".to_owned())
+    }
+
+    fn state(&self, _id: &str) -> Result<BatchState, NotReady> {
+        panic!("its exit code is there");
+    }
+
+    fn cancel(&self, _id: &str) -> Result<(), Failure> {
+        panic!("it has ended");
+    }
+}
+
+impl Output for SeenLate {
+    /// What is open is the part; the next one that opens the log sees all of it.
+    fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        self.kept.write(stream, bytes)?;
+        let log = self.log.lock().unwrap();
+        let whole = log.with_file_name("whole");
+        fs::write(&whole, "one\ntwo\n")?;
+        fs::rename(whole, &*log)
+    }
+}
+
+#[test]
+fn exit_code_of_a_batch_job_waits_for_its_output() {
+    let directory = tempfile::tempdir().unwrap();
+    let (log, stop, late) = (Log::default(), Stop::new(), SeenLate::default());
+    let add = |line: &str| log.add(line);
+    let stage = Stage::new(&stop, MINUTE, &add);
+    let target = BatchTarget {
+        pause: Duration::from_millis(5),
+        grace: Duration::from_millis(50),
+        // A driver that was killed has left files in it, so it is one for each job.
+        ..BatchTarget::new(&late, directory.path().join("of/a/job"))
+    };
+    let ended = target.exec("sh", &mut io::empty(), &late, &stage);
+    assert_eq!(ended, Ok(Ended::Exited(3)));
+    assert_eq!(late.kept.text(), "one\ntwo\n");
+    assert_eq!(log.lines(), [""; 0]);
+
+    // The rest never arrives.
+    let output = Kept::default();
+    let ended = target.exec("sh", &mut io::empty(), &output, &stage);
+    assert_eq!(ended, Ok(Ended::Exited(3)));
+    assert_eq!(output.text(), "one\n");
+    let line = "the last 4 bytes of its output do not arrive";
+    assert_eq!(log.lines(), [line]);
 }
 
 #[test]

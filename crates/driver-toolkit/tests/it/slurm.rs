@@ -215,8 +215,20 @@ fn scripts_of_the_user_are_batch_jobs() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     wait_until("the batch job is canceled", || slurm.queue().is_empty());
 
+    // The driver is killed.
+    fs::remove_file(&ready).unwrap();
+    let mut driver = slurm.driver(&["run", script.to_str().unwrap(), "build_script"]);
+    let mut driver = driver.spawn().unwrap();
+    wait_until("the script runs", || ready.exists());
+    driver.kill().unwrap();
+    driver.wait().unwrap();
+    let files = slurm.root.path().join("shared/batch");
+    assert_eq!(fs::read_dir(&files).unwrap().count(), 1);
+
     let output = slurm.driver(&["cleanup"]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
+    wait_until("the batch job is canceled", || slurm.queue().is_empty());
+    assert_eq!(fs::read_dir(&files).unwrap().count(), 0);
     let left: Vec<_> = fs::read_dir(slurm.root.path().join("shared/state"))
         .unwrap()
         .collect();
