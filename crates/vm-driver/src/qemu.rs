@@ -1,26 +1,20 @@
 //! Machines of QEMU on this host, one process each.
 
+mod memory;
+
 use crate::host::{Address, Resources, VmHost, VmState};
-use crate::qemu_files::{Description, Files, Guard, failed, remove, run, with_end};
+use crate::qemu_files::{Description, Files, failed, remove, run, with_end};
 use crate::qmp;
 use crate::settings::{Qemu, Settings};
-use driver_toolkit::{
-    Failure, FileLock, NotReady, SshHost, Stage, Wait, program, quote, resource_name,
-};
+use driver_toolkit::{Failure, FileLock, NotReady, Stage, program, quote};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// How long a machine may take to boot when its memory is recorded.
-const BOOT_LIMIT: Duration = Duration::from_mins(15);
+use std::time::{Duration, SystemTime};
 
 /// How long a memory may take to be written or read.
 const MEMORY_LIMIT: Duration = Duration::from_mins(5);
-
-/// How long a process may take to end after its memory is stored.
-const END_LIMIT: Duration = Duration::from_mins(1);
 
 /// Machines of QEMU on this host.
 ///
@@ -79,40 +73,6 @@ impl QemuHost {
                 "there is no image {image:?}"
             )))),
         }
-    }
-
-    /// Returns the directory of the recorded memory of an image.
-    ///
-    /// It is another one when the image, the resources, the key or QEMU change.
-    fn snapshot(&self, image: &Path) -> Result<PathBuf, NotReady> {
-        let mut parts = vec![
-            image.display().to_string(),
-            self.cpus().to_string(),
-            self.memory().to_string(),
-            self.user.clone(),
-            self.public_key()?,
-            self.version()?.to_owned(),
-        ];
-        let of_kernel = ["kernel", "initrd", "cmdline"].map(|it| image.join(it));
-        for file in [disk_of(image)].iter().chain(&of_kernel) {
-            let metadata = match file.metadata() {
-                Err(_) if of_kernel.contains(file) => continue,
-                metadata => metadata.map_err(failed("read", file))?,
-            };
-            let changed = metadata.modified().map_err(failed("read", file))?;
-            let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-            parts.push(format!("{}-{}", metadata.len(), changed.as_nanos()));
-        }
-        let parts = parts.join("\n");
-        Ok(self.snapshots.join(resource_name(&["memory", &parts])))
-    }
-
-    fn version(&self) -> Result<&str, NotReady> {
-        if let Some(version) = self.version.get() {
-            return Ok(version);
-        }
-        let version = run(program(&self.settings.program).arg("--version"))?;
-        Ok(self.version.get_or_init(|| version))
     }
 
     /// Returns the public half of the key, which machines accept. The first call makes the key if it is ours to make.
@@ -322,73 +282,6 @@ impl QemuHost {
             .map_err(|error| Failure::system(format!("ask QEMU for its port: {error}")))?;
         Ok(())
     }
-
-    /// Boots a machine of an image and stores its memory and disk.
-    fn record(
-        &self,
-        image: &Path,
-        snapshot: &Path,
-        progress: &dyn Fn(&str),
-        stage: &Stage<'_>,
-    ) -> Result<(), Failure> {
-        self.remove_unfinished(snapshot)?;
-        // The guard of a process that died may still remove its own.
-        let partial = Files(with_end(snapshot, &format!(".{:08x}", fastrand::u32(..))));
-        let mut description = self.describe(image.to_owned());
-        let guard = Guard::start(&partial)?;
-        self.make(&partial, &description)?;
-        self.boot_and_store(&partial, &mut description, progress, stage)?;
-        guard.release();
-        fs::rename(&partial.0, snapshot).map_err(failed("write", snapshot))?;
-        Ok(())
-    }
-
-    /// Removes what a process has left that died while it recorded a memory.
-    fn remove_unfinished(&self, snapshot: &Path) -> Result<(), NotReady> {
-        let Ok(entries) = fs::read_dir(&self.snapshots) else {
-            return Ok(());
-        };
-        let recording = with_end(snapshot, ".");
-        let recording = recording.as_os_str().as_encoded_bytes();
-        for path in entries.flatten().map(|it| it.path()) {
-            if path.as_os_str().as_encoded_bytes().starts_with(recording) {
-                let left = Files(path);
-                left.end()?;
-                // Its guard may do so at the same time.
-                let _ = left.remove();
-            }
-        }
-        Ok(())
-    }
-
-    fn boot_and_store(
-        &self,
-        files: &Files,
-        description: &mut Description,
-        progress: &dyn Fn(&str),
-        stage: &Stage<'_>,
-    ) -> Result<(), Failure> {
-        self.launch(files, description, stage)?;
-        progress("the image boots once, and its memory is stored");
-        let host = SshHost {
-            port: description.port,
-            identity: Some(self.key.clone()),
-            ..SshHost::new("127.0.0.1", &self.user)
-        };
-        Wait::within(BOOT_LIMIT).until("boot the image", stage, || {
-            if files.process().is_none() {
-                return Err(Failure::system("the machine has stopped").into());
-            }
-            host.check(&["sh"], stage)
-        })?;
-        let store = qmp::store(&files.at("qmp"), &files.at("memory"), MEMORY_LIMIT);
-        store.map_err(|error| Failure::system(format!("store the memory: {error}")))?;
-        // It writes its disk to the end.
-        Wait::within(END_LIMIT).until("end the machine", stage, || match files.process() {
-            None => Ok(()),
-            Some(_) => Err(NotReady::not_yet("its process ends")),
-        })
-    }
 }
 
 /// Returns the disk of an image.
@@ -428,11 +321,12 @@ impl VmHost for QemuHost {
         let mut description = self.describe(image);
         if self.settings.snapshots {
             let snapshot = self.snapshot(&description.image)?;
-            // What has stored a memory can read it.
-            description.accelerator = Files(snapshot.clone())
-                .read()?
-                .and_then(|it| it.accelerator);
-            description.snapshot = Some(snapshot);
+            // Without one it boots: another process may have removed it.
+            if let Some(recorded) = Files(snapshot.clone()).read()? {
+                // What has stored a memory can read it.
+                description.accelerator = recorded.accelerator;
+                description.snapshot = Some(snapshot);
+            }
         }
         self.make(&self.files(name), &description)?;
         Ok(name.to_owned())
@@ -481,11 +375,12 @@ impl VmHost for QemuHost {
                 "the host is full: {running} machines run"
             )));
         }
-        if description.snapshot.is_some() {
-            // The memory fits an unused disk only.
-            self.make(&files, &description)?;
-        }
-        if let Err(reason) = self.launch(&files, &mut description, stage) {
+        // The memory fits an unused disk only.
+        let made = match description.snapshot {
+            Some(_) => self.make(&files, &description),
+            None => Ok(()),
+        };
+        if let Err(reason) = made.and_then(|()| self.launch(&files, &mut description, stage)) {
             if description.snapshot.take().is_none() {
                 return Err(reason);
             }

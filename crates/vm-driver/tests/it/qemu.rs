@@ -1,10 +1,12 @@
 //! Real machines of QEMU, made from the image that `cargo xtask test` makes.
 
+use crate::capacity::await_line;
 use crate::support::{Agent, Done, Job};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::process::Child;
+use std::time::{Instant, SystemTime};
 
 /// Returns the directory of the image.
 fn guest() -> PathBuf {
@@ -59,9 +61,32 @@ fn seconds_to_first_command(job: &Job<'_>) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
+/// Has the driver start the emulator by a script that looks at the arguments with this branch of `case`.
+fn change_emulator(agent: &Agent, branch: &str) {
+    let emulator = agent.path("emulator");
+    let text = format!("#!/bin/sh\ncase \"$*\" in {branch} esac\nexec qemu-system-x86_64 \"$@\"\n");
+    fs::write(&emulator, text).unwrap();
+    fs::set_permissions(&emulator, PermissionsExt::from_mode(0o755)).unwrap();
+    let key = format!("[qemu]\nprogram = \"{}\"", emulator.display());
+    agent.edit_settings("[qemu]", &key);
+}
+
+/// Returns the seconds by which the clock of a job's machine is wrong.
+fn wrong_seconds(job: &Job<'_>) -> u64 {
+    let time = job.run("date +%s").succeeds().text();
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    time.trim().parse::<u64>().unwrap().abs_diff(now)
+}
+
 #[test]
 fn second_machine_starts_from_memory() {
     let agent = host("most = 2", "[most]\nmemory = 1024");
+    // The memory is years old. KVM would give the machine the time of this host.
+    change_emulator(
+        &agent,
+        "*-incoming*) set -- \"$@\" -cpu max,kvmclock=off;; \
+         *-append*) set -- \"$@\" -cpu max,kvmclock=off -rtc base=2020-01-01T00:00:00;;",
+    );
     let (first, second) = (agent.job(1), agent.job(2));
     let cold = seconds_to_first_command(&first);
     let warm = seconds_to_first_command(&second);
@@ -77,20 +102,11 @@ fn second_machine_starts_from_memory() {
     first
         .run("mkdir -p /builds && echo first >/builds/own")
         .succeeds();
-    let text = second
-        .run("ls /builds/own || echo none; date +%s")
-        .succeeds()
-        .text();
-    let (files, time) = text.trim().split_once('\n').unwrap();
-    assert_eq!(files, "none");
-    let now = std::time::SystemTime::UNIX_EPOCH
-        .elapsed()
-        .unwrap()
-        .as_secs();
-    assert!(
-        time.parse::<u64>().unwrap().abs_diff(now) < 60,
-        "{time} is not {now}"
-    );
+    second.run("test ! -e /builds/own").succeeds();
+    for job in [&first, &second] {
+        let wrong = wrong_seconds(job);
+        assert!(wrong < 60, "{wrong}");
+    }
 
     // A job compiles something.
     let script =
@@ -111,6 +127,7 @@ fn second_machine_starts_from_memory() {
     let other = agent.job(4).with("CUSTOM_ENV_VM_MEMORY", "640");
     other.prepare();
     assert_ne!(boot_id(&other), recorded);
+    assert!(wrong_seconds(&other) > 1 << 20, "the emulator is changed");
     other.cleanup();
     for snapshot in fs::read_dir(agent.path("vm-driver/snapshots")).unwrap() {
         fs::write(snapshot.unwrap().path().join("memory"), "damaged").unwrap();
@@ -118,7 +135,18 @@ fn second_machine_starts_from_memory() {
     let text = agent.job(5).call(&["prepare"]).succeeds().text();
     assert!(text.contains("it cannot start from memory"), "{text}");
     assert_ne!(boot_id(&agent.job(5)), recorded);
+
+    // A memory that is removed before the start is none.
+    agent.edit_settings("most = 2", "most = 1");
+    let mut child = agent.job(6).command(&["prepare"]).spawn().unwrap();
+    await_line(&mut child, "the host is full: 1 machines run");
+    fs::remove_dir_all(agent.path("vm-driver/snapshots")).unwrap();
     agent.job(5).cleanup();
+    let text = Done::of(child.wait_with_output().unwrap())
+        .succeeds()
+        .text();
+    assert!(text.contains("it cannot start from memory"), "{text}");
+    agent.job(6).cleanup();
     assert_no_machine(&agent);
 }
 
@@ -126,12 +154,8 @@ fn second_machine_starts_from_memory() {
 fn machine_with_other_resources_boots() {
     let agent = host("snapshots = false", "[most]\nmemory = 1024");
     // KVM fails.
-    let emulator = agent.path("emulator");
-    let text = "#!/bin/sh\ncase \"$*\" in *accel=kvm*) echo 'no KVM today' >&2; exit 1;; esac\nexec qemu-system-x86_64 \"$@\"\n";
-    fs::write(&emulator, text).unwrap();
-    fs::set_permissions(&emulator, PermissionsExt::from_mode(0o755)).unwrap();
-    let key = format!("[qemu]\nprogram = {emulator:?}");
-    agent.edit_settings("[qemu]", &key);
+    let case = "*accel=kvm*) echo 'no KVM today' >&2; exit 1;;";
+    change_emulator(&agent, case);
     let job = agent.job(1).with("CUSTOM_ENV_VM_MEMORY", "768");
     let text = job.call(&["prepare"]).succeeds().text();
     let reasons: Vec<_> = text
@@ -207,26 +231,55 @@ fn kills_leave_one_machine() {
 fn interrupted_recording_leaves_nothing() {
     let agent = host("", "");
     let snapshots = agent.path("vm-driver/snapshots");
-    let recordings = || -> Vec<_> {
+    let memories = || -> Vec<_> {
         let found = fs::read_dir(&snapshots).into_iter().flatten();
         found.map(|it| it.unwrap().path()).collect()
     };
-    for kill in ["-KILL", "-TERM"] {
-        let mut driver = agent.job(1).command(&["prepare"]).spawn().unwrap();
-        crate::capacity::await_line(&mut driver, "the image boots once");
-        assert_eq!((agent.emulators().len(), recordings().len()), (1, 1));
+    let begin = |id| {
+        let mut driver = agent.job(id).command(&["prepare"]).spawn().unwrap();
+        await_line(&mut driver, "the image boots once");
+        driver
+    };
+    let interrupt = |mut driver: Child, signal: &str| {
         let pid = driver.id().to_string();
-        crate::support::program("kill")
-            .args([kill, &pid])
-            .status()
-            .unwrap();
+        let kill = &mut crate::support::program("kill");
+        kill.args([signal, &pid]).status().unwrap();
         driver.wait().unwrap();
-        wait_until(|| agent.emulators().is_empty() && recordings().is_empty());
+    };
+    for signal in ["-KILL", "-TERM"] {
+        let driver = begin(1);
+        assert_eq!((agent.emulators().len(), memories().len()), (1, 1));
+        interrupt(driver, signal);
+        wait_until(|| agent.emulators().is_empty() && memories().is_empty());
     }
-    agent.job(1).cleanup();
+
+    // R-VM-14: a job that waits for the memory records it itself when the one that does so is killed.
+    let driver = begin(1);
+    let mut second = agent.job(2).command(&["prepare"]).spawn().unwrap();
+    await_line(&mut second, "wait for the pull of guest");
+    interrupt(driver, "-KILL");
+    await_line(&mut second, "the image boots once");
+    Done::of(second.wait_with_output().unwrap()).succeeds();
+    agent.job(2).run("true").succeeds();
+    assert_eq!((agent.emulators().len(), memories().len()), (1, 1));
+
+    // Another amount of memory has another key. What was stored for the old one goes when no machine was made from it.
+    let old = memories();
+    agent.edit_settings("memory = 512", "memory = 520");
+    interrupt(begin(3), "-KILL");
+    wait_until(|| memories() == old);
+    agent.job(2).cleanup();
+    let driver = begin(3);
+    assert!(!memories().contains(&old[0]));
+    interrupt(driver, "-TERM");
+    wait_until(|| agent.emulators().is_empty() && memories().is_empty());
+    for id in [1, 3] {
+        agent.job(id).cleanup();
+    }
+    assert_no_machine(&agent);
 }
 
-fn wait_until(is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed().as_secs() < 30);
