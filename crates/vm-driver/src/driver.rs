@@ -260,7 +260,12 @@ impl Driver for VmDriver {
     }
 
     fn keeps(&self, job: &JobContext) -> bool {
-        self.settings.keep_failed && job.has_failed()
+        let keeps = self.settings.keep_failed && job.has_failed();
+        if keeps && let Ok(name) = self.name(job) {
+            // No script follows.
+            self.connections.lock().remove(&name);
+        }
+        keeps
     }
 
     fn capacity(&self) -> Option<usize> {

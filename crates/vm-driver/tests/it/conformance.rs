@@ -179,11 +179,40 @@ async fn machine_of_a_failed_job_is_kept_by_the_typed_protocol_too() {
         executor.prepare(options.build(), &go_on).await.unwrap();
         let command = CommandBuilder::new(script).working_dir("/");
         executor.run(command.build(), &go_on).await.unwrap();
+        let is_connected = || {
+            agent
+                .stored()
+                .iter()
+                .any(|it| it.strip_suffix(".ssh").is_some())
+        };
+        qemu::wait_until(is_connected);
         executor.cleanup().await.unwrap();
+        assert!(!is_connected(), "{script}");
         provider.release(&config, data).await;
         provider.shutdown(Duration::from_secs(20)).await.unwrap();
         assert_eq!(agent.machines().len(), 1, "{script}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cleanup_of_the_typed_protocol_that_failed_can_be_repeated() {
+    let agent = agent();
+    agent.edit_settings("cleanup = 60", "cleanup = 2");
+    let provider = typed(&agent);
+    let (config, go_on) = (runner_config("driver"), Cancellation::new());
+    let data = provider.acquire(&config, &go_on).await.unwrap();
+    let mut executor = provider.create(&data).unwrap();
+    let options = OptionsBuilder::new().build();
+    executor.prepare(options, &go_on).await.unwrap();
+    agent.set(&json!({ "fail": -1 }));
+    let error = executor.cleanup().await.unwrap_err().to_string();
+    assert!(error.contains("the cleanup is incomplete"), "{error}");
+    agent.set(&json!({ "fail": 0 }));
+    assert_eq!(agent.machines().len(), 1);
+    executor.cleanup().await.unwrap();
+    agent.assert_nothing_remains();
+    provider.release(&config, data).await;
+    provider.shutdown(Duration::from_secs(20)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
