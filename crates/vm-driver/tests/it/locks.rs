@@ -15,14 +15,27 @@ fn stages_of_a_job_do_not_interleave() {
         let job = agent.job(round);
         let script = job.script("true");
         let before = agent.requests().len();
+        // Every second time the script comes while `prepare` is in the middle, and must wait; else all come at once.
+        let is_second = round % 2 == 0;
         thread::scope(|scope| {
-            for arguments in [
-                vec!["prepare"],
-                vec!["run", &script, "build_script"],
-                vec!["cleanup"],
-            ] {
-                let job = &job;
-                scope.spawn(move || job.command(&arguments).output().unwrap());
+            let call = |arguments: &[&str]| {
+                let mut command = job.command(arguments);
+                scope.spawn(move || Done::of(command.output().unwrap()))
+            };
+            let prepared = call(&["prepare"]);
+            if is_second {
+                let begun = Instant::now();
+                while agent.machines().is_empty() {
+                    assert!(begun.elapsed() < Duration::from_mins(1));
+                }
+                call(&["run", &script, "build_script"])
+                    .join()
+                    .unwrap()
+                    .succeeds();
+                prepared.join().unwrap().succeeds();
+            } else {
+                call(&["run", &script, "build_script"]);
+                call(&["cleanup"]);
             }
         });
         let requests = agent.requests().split_off(before);
@@ -34,13 +47,17 @@ fn stages_of_a_job_do_not_interleave() {
             .iter()
             .rposition(|it| it == "POST /vms/ID/ssh")
             .unwrap();
-        let inside = &requests[created..ready];
+        // Of `prepare` alone: `run` asks for the address, and `cleanup` disables SSH, stops and deletes.
+        let of_others = |it: &String| {
+            it == "GET /vms/ID/ssh" || it.starts_with("DELETE") || it.ends_with("/stop")
+        };
         assert!(
-            inside
-                .iter()
-                .all(|it| !it.starts_with("DELETE") && !it.ends_with("/stop")),
+            !requests[created..ready].iter().any(of_others),
             "{requests:#?}"
         );
+        if is_second {
+            assert_eq!(requests[ready + 1..], ["GET /vms/ID/ssh"]);
+        }
         // The cleanup may have come first.
         job.cleanup();
     }

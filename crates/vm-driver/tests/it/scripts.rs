@@ -82,6 +82,22 @@ fn first_line(stream: &mut impl Read) -> String {
 }
 
 #[test]
+fn start_file_that_prints_disturbs_no_script() {
+    let agent = Agent::start();
+    let job = agent.job(1);
+    job.prepare();
+    let home = agent.path(agent.machines()[0]["id"].as_str().unwrap());
+    let text = "echo from a start file\necho git >>~/started\n";
+    fs::write(home.join(".bashrc"), text).unwrap();
+    assert_eq!(job.run("echo own").succeeds().text(), "own\n");
+    // It is not a missing tool either.
+    job.prepare();
+    let started = fs::read_to_string(home.join("started")).unwrap();
+    assert_eq!(started, "git\ngit\n");
+    job.cleanup();
+}
+
+#[test]
 fn script_without_a_prepared_machine_is_a_system_failure() {
     let agent = Agent::start();
     // R-VM-25
