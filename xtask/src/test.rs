@@ -77,6 +77,9 @@ pub(crate) fn run_sample(
     if let Some(guest) = guest? {
         command.env(guest::VARIABLE, guest);
     }
+    if let Some(driver) = vm_driver(workspace, args)? {
+        command.env(VM_DRIVER, driver);
+    }
     let outcome = run::run(command.args(words(args)));
     skipped.print("on this machine");
     outcome?;
@@ -239,12 +242,31 @@ fn python(workspace: &Workspace, args: &[String]) -> Option<PathBuf> {
 
 /// Makes an image for virtual machines, unless the environment names one or the selected tests do not use it.
 fn guest(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
-    let wanted = chosen(args).is_none_or(|package| package == "vm-driver");
+    let wanted = chosen(args).is_none_or(|package| matches!(package, "cli" | "vm-driver"));
     if env::var_os(guest::VARIABLE).is_some() || !wanted {
         return Ok(None);
     }
     debian::provide(GUEST_TOOLS)?;
     guest::provide(&workspace.root, &workspace.target_directory).map(Some)
+}
+
+/// The environment variable with the path of the driver for virtual machines, which tests of `cli` check.
+const VM_DRIVER: &str = "RUNWRIGHT_TEST_VM_DRIVER";
+
+/// Returns the driver for virtual machines, unless the environment names one or the selected tests do not use it. It is built here if the
+/// tests of its package are not.
+fn vm_driver(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBuf>> {
+    let package = chosen(args);
+    if env::var_os(VM_DRIVER).is_some() || package.is_some_and(|package| package != "cli") {
+        return Ok(None);
+    }
+    if package.is_some() {
+        let mut build = run::cargo();
+        build.args(["build", "--quiet", "--package", "runwright-vm-driver"]);
+        run::run(build.current_dir(&workspace.root))?;
+    }
+    let program = "debug/runwright-vm-driver";
+    Ok(Some(workspace.target_directory.join(program)))
 }
 
 /// The packages whose tests start containers.

@@ -79,5 +79,6 @@ mod tmux;
 mod tracked_files;
 mod variables;
 mod vendor;
+mod vm_driver;
 mod watch;
 mod without_agent;
