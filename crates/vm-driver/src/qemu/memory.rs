@@ -57,10 +57,10 @@ impl QemuHost {
         progress: &dyn Fn(&str),
         stage: &Stage<'_>,
     ) -> Result<(), Failure> {
-        self.remove_others(image, snapshot)?;
+        let mut description = self.describe(image.to_owned());
+        self.remove_others(&description, snapshot)?;
         // The guard of a process that died may still remove its own.
         let partial = Files(with_end(snapshot, &format!(".{:08x}", fastrand::u32(..))));
-        let mut description = self.describe(image.to_owned());
         let guard = Guard::start(&partial)?;
         self.make(&partial, &description)?;
         self.boot_and_store(&partial, &mut description, progress, stage)?;
@@ -69,9 +69,9 @@ impl QemuHost {
         Ok(())
     }
 
-    /// Removes what a process has left that died while it recorded a memory, and the memories of the image that no machine starts from
-    /// any more: those of another version of QEMU, another key and so on. One that a machine was made from stays for now.
-    fn remove_others(&self, image: &Path, snapshot: &Path) -> Result<(), NotReady> {
+    /// Removes what a process has left that died while it recorded a memory, and the memories that the new one replaces: those of the
+    /// same image and resources, but of another version of QEMU, another key and so on. One that a machine was made from stays for now.
+    fn remove_others(&self, new: &Description, snapshot: &Path) -> Result<(), NotReady> {
         let used = entries(&self.machines)
             .filter_map(|it| it.read().ok()??.snapshot)
             .collect::<Vec<_>>();
@@ -79,7 +79,10 @@ impl QemuHost {
         let recording = recording.as_os_str().as_encoded_bytes();
         for left in entries(&self.snapshots) {
             let is_unfinished = left.0.as_os_str().as_encoded_bytes().starts_with(recording);
-            let is_old = || matches!(left.read(), Ok(Some(it)) if it.image == image);
+            let is_replaced = |it: Description| {
+                (it.image, it.cpus, it.memory) == (new.image.clone(), new.cpus, new.memory)
+            };
+            let is_old = || left.read().ok().flatten().is_some_and(is_replaced);
             if is_unfinished || (is_old() && !used.contains(&left.0)) {
                 left.end()?;
                 // Its guard may do so at the same time.
