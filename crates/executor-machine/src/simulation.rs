@@ -282,7 +282,7 @@ mod tests {
     use crate::schedule::{Idle, Rule};
 
     const CLOUD: Cloud = Cloud {
-        boot: Duration::from_secs(60),
+        boot: Duration::from_mins(1),
         removal: Duration::from_secs(10),
     };
 
@@ -307,7 +307,7 @@ mod tests {
     fn job_on_demand_waits_for_its_machine() {
         let jobs = [job(0, 100), job(1000, 100)];
         let result = simulate(&jobs, &options(0, 300), CLOUD);
-        assert_eq!(result.waits, [Duration::from_secs(60); 2]);
+        assert_eq!(result.waits, [Duration::from_mins(1); 2]);
         assert_eq!((result.created, result.most), (2, 1));
         assert_eq!(result.job_time, Duration::from_secs(200));
         // The first: boot, job, idle time, removal. The second ends with its job.
@@ -323,7 +323,7 @@ mod tests {
         // The first waits for the boot; the others find the two machines that are there by then.
         assert_eq!(seconds, [0, 0, 60]);
         assert_eq!(result.wait_of(0.5), Duration::ZERO);
-        assert_eq!(result.wait_of(1.0), Duration::from_secs(60));
+        assert_eq!(result.wait_of(1.0), Duration::from_mins(1));
     }
 
     #[test]

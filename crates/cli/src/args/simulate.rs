@@ -23,16 +23,13 @@ pub(crate) enum SimulateAction {
 #[command(after_help = "\
 Examples:
   runwright simulate machines --trace jobs.csv --config config.toml
-  runwright simulate machines --trace jobs.csv --config config.toml \\
-      --boot 90 --plot fleet.svg
+  runwright simulate machines --trace j.csv --config c.toml --plot fleet.svg
 
-The trace is a CSV file with a header. It has the columns `created_at`, as
-2026-11-27T08:00:00Z or in seconds, and `duration` in seconds. Other columns
-are ignored.
+The trace is a CSV file with a header. It has the columns `created_at`, as 2026-11-27T08:00:00Z or in seconds, \
+and `duration` in seconds. Other columns are ignored.
 
-The settings are those of GitLab Runner: [runners.machine] with `limit` of its
-[[runners]], or [runners.autoscaler] with its [[policy]]. The simulation asks
-the policy that a runner with these settings would ask.
+The settings are those of GitLab Runner: [runners.machine] with `limit` of its [[runners]], or [runners.autoscaler] \
+with its [[policy]]. The simulation asks the policy that a runner with these settings would ask.
 
 Exit codes: 0 success; 2 usage, or a file that cannot be read")]
 pub(crate) struct SimulateMachinesArgs {

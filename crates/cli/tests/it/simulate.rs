@@ -52,12 +52,12 @@ fn jobs_wait_and_machines_cost() {
     let text = project.runwright(&args).expect_code(0).stdout;
     let expected = "\
 jobs      4
-waits     median 40s, 90% 1m 30s, 99% 1m 30s, longest 1m 30s
+waits     median 1m 30s, 90% 2m 50s, 99% 2m 50s, longest 2m 50s
 machines  3 created, at most 3 at once
-time      1.2 machine hours, 0.4 job hours (0.30 jobs for each machine)
+time      1.4 machine hours, 0.4 job hours (0.26 jobs for each machine)
 ";
     assert_eq!(text, expected);
-    let plot = std::fs::read_to_string(project.path().join("fleet.svg")).unwrap();
+    let plot = std::fs::read_to_string(project.dir().join("fleet.svg")).unwrap();
     assert!(plot.starts_with("<svg ") && plot.ends_with("</svg>\n"));
     let args = [&COMMAND[..], &["--json"]].concat();
     let report = project.runwright(&args).expect_code(0).stdout;
