@@ -285,7 +285,7 @@ mod tests {
         };
         let hosts = Hosts::new(Arc::new(SshOptions::from_environment(config, |_| None)));
         for expect in [1, 0] {
-            let target = hosts.target(None, None).unwrap();
+            let target = hosts.target(None).unwrap();
             assert_eq!(hosts.new_notes(&target).len(), expect);
         }
     }
