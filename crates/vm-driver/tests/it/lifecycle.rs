@@ -19,8 +19,11 @@ fn job_goes_through_all_stages() {
     );
     job.cleanup();
     // R-VM-31, R-VM-32, R-VM-36
+    let mut requests = agent.requests();
+    // It is asked again while the server is not there yet.
+    requests.dedup_by(|one, other| one == other && one == "POST /vms/ID/ssh");
     assert_eq!(
-        agent.requests(),
+        requests,
         [
             "GET /images",
             "GET /images",
