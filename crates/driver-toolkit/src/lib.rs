@@ -48,7 +48,7 @@ pub use failure::{ExitCodes, Failure};
 pub use image::{ImagePolicy, pull_once};
 pub use lock::FileLock;
 pub use name::{LONGEST_NAME, resource_name};
-pub use remote::{Ended, Output, OwnStreams, Stream, Target, program, quote};
+pub use remote::{Ended, Output, OwnStreams, StageLines, Stream, Target, program, quote};
 pub use shared_ssh::SharedSsh;
 pub use ssh::SshHost;
 pub use stop::{Stage, Stop, StopLevel};

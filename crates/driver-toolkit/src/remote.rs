@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 /// How a script ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +36,50 @@ pub trait Output: Sync {
     fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
 }
 
-/// Output of a command of the driver's own: lines of the job's log.
-impl Output for Stage<'_> {
-    fn write(&self, _stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        let text = String::from_utf8_lossy(bytes);
-        text.lines().for_each(|line| self.log(line));
+/// The output of a command of the driver's own, for the log of the job.
+///
+/// It is logged in whole lines, so that a secret in it is masked; the last one when this is dropped.
+#[derive(Debug)]
+pub struct StageLines<'s> {
+    stage: &'s Stage<'s>,
+    /// The beginnings of the next lines.
+    begun: Mutex<[Vec<u8>; 2]>,
+}
+
+impl<'s> StageLines<'s> {
+    /// The longest line; a longer one is logged in parts.
+    const LONGEST: usize = 64 << 10;
+
+    /// Returns an output that logs to this stage.
+    pub fn new(stage: &'s Stage<'s>) -> Self {
+        Self {
+            stage,
+            begun: Mutex::default(),
+        }
+    }
+}
+
+impl Output for StageLines<'_> {
+    fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = &mut begun[usize::from(stream == Stream::Stderr)];
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            line.extend_from_slice(part);
+            if part.ends_with(b"\n") || line.len() >= Self::LONGEST {
+                self.stage.log(String::from_utf8_lossy(line).trim_end());
+                line.clear();
+            }
+        }
         Ok(())
+    }
+}
+
+impl Drop for StageLines<'_> {
+    fn drop(&mut self) {
+        let begun = self.begun.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for line in begun.iter().filter(|line| !line.is_empty()) {
+            self.stage.log(String::from_utf8_lossy(line));
+        }
     }
 }
 
@@ -102,4 +141,30 @@ pub(crate) fn program_of_group(name: impl AsRef<OsStr>) -> Command {
 /// Quotes a text as one word of a POSIX shell.
 pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::Stop;
+    use std::time::Duration;
+
+    #[test]
+    fn lines_are_logged_whole() {
+        let logged = Mutex::new(Vec::new());
+        let log = |line: &str| logged.lock().unwrap().push(line.to_owned());
+        let stop = Stop::new();
+        let stage = Stage::new(&stop, Duration::from_mins(1), &log);
+        let lines = StageLines::new(&stage);
+        for (stream, bytes) in [
+            (Stream::Stdout, "one\nsec"),
+            (Stream::Stderr, "warn"),
+            (Stream::Stdout, "ret\n"),
+            (Stream::Stderr, "ing"),
+        ] {
+            lines.write(stream, bytes.as_bytes()).unwrap();
+        }
+        drop(lines);
+        assert_eq!(*logged.lock().unwrap(), ["one", "secret", "warning"]);
+    }
 }

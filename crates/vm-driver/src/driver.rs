@@ -4,7 +4,7 @@ use crate::host::{Address, VmHost, VmState};
 use crate::settings::Settings;
 use driver_toolkit::{
     Cleanup, Driver, DriverConfig, Ended, Failure, Identity, JobContext, Limits, NotReady, Record,
-    SharedSsh, SshHost, Stage, State, Store, Target, Wait, pull_once,
+    SharedSsh, SshHost, Stage, StageLines, State, Store, Target, Wait, pull_once,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ impl VmDriver {
         else {
             return Ok(());
         };
-        match ssh.exec(&command, &mut io::empty(), stage, stage)? {
+        match ssh.exec(&command, &mut io::empty(), &StageLines::new(stage), stage)? {
             Ended::Exited(0) => Ok(()),
             ended => Err(Failure::system(format!(
                 "the first command in the machine failed ({ended:?}): {command}"
