@@ -190,7 +190,9 @@ impl Executor for DockerExecutor {
         if let Some(mut prepared) = self.prepared.take() {
             prepared.chown_private_directory().await;
         }
-        if let Some(made) = self.made.take_if(|made| made.is_of_pool) {
+        // A machine may be gone as soon as this returns.
+        let may_wait = self.endpoint.is_none();
+        if let Some(made) = self.made.take_if(|made| made.is_of_pool && may_wait) {
             match self.pool.remove(made, self.leases.clone()) {
                 Ok(removal) => self.removal = Some(removal),
                 Err(made) => self.made = Some(*made),

@@ -186,6 +186,7 @@ pub(crate) fn machine(
     let host = HostConfig {
         host: Some(host.clone()),
         port: Some(*port),
+        password: common.password.filter(|_| identity_file.is_none()),
         user: user.clone().or(common.user),
         identity_file: identity_file.clone().or(common.identity_file),
         ..common

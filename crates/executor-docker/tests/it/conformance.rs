@@ -188,7 +188,7 @@ impl MachineDriver for OneEngine {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_on_machines_of_a_pool() {
-    // R-EXEC-71, 82, 83
+    // R-EXEC-82, R-EXEC-83
     let certificates = Certificates::new();
     let port = Port::tls(&certificates);
     let driver = OneEngine(Endpoint::Engine {
