@@ -57,7 +57,7 @@ pub(crate) struct SimulateMachinesArgs {
 }
 
 fn time(text: &str) -> Result<Duration, &'static str> {
-    if text == "0" {
+    if matches!(text, "0" | "0s") {
         return Ok(Duration::ZERO);
     }
     parse_duration(text).ok_or("expected a time, as 90 or \"1m 30s\"")

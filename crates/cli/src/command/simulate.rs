@@ -102,9 +102,9 @@ fn options(path: &Path, name: Option<&str>) -> anyhow::Result<PoolOptions> {
 fn jobs(path: &Path) -> anyhow::Result<Vec<SimulatedJob>> {
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("read {shown}"))?;
-    let mut lines = text.lines().enumerate();
+    let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let (_, header) = lines.next().ok_or_else(|| anyhow!("{shown} is empty"))?;
-    let columns: Vec<_> = cells(header).collect();
+    let columns = cells(header);
     let column = |name: &str| {
         let index = columns.iter().position(|it| *it == name);
         index.ok_or_else(|| anyhow!("{shown}:1: the header has no column `{name}`"))
@@ -113,7 +113,7 @@ fn jobs(path: &Path) -> anyhow::Result<Vec<SimulatedJob>> {
     let mut jobs = Vec::new();
     for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let line_number = index + 1;
-        let cells: Vec<_> = cells(line).collect();
+        let cells = cells(line);
         let cell = |column: usize| cells.get(column).copied().unwrap_or_default();
         // A job that never ran has no duration.
         if cell(duration).is_empty() {
@@ -127,8 +127,14 @@ fn jobs(path: &Path) -> anyhow::Result<Vec<SimulatedJob>> {
     Ok(jobs)
 }
 
-fn cells(line: &str) -> impl Iterator<Item = &str> {
-    line.split(',').map(|cell| cell.trim().trim_matches('"'))
+/// Splits a line at its commas. A cell in quotes may have commas, but no line break.
+fn cells(line: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let cells = line.split(|character| {
+        is_quoted ^= character == '"';
+        character == ',' && !is_quoted
+    });
+    cells.map(|cell| cell.trim().trim_matches('"')).collect()
 }
 
 fn job(created_at: &str, duration: &str) -> anyhow::Result<SimulatedJob> {

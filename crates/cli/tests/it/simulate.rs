@@ -4,12 +4,12 @@ use crate::project::Project;
 use serde_json::Value;
 
 const TRACE: &str = "\
-id,created_at,duration
-1,2026-11-27T08:00:00Z,240
-2,2026-11-27T08:00:10Z,360
-3,2026-11-27T08:20:00Z,600
-4,2026-11-27T08:21:00Z,120
-5,2026-11-27T08:22:00Z,
+id,name,created_at,duration
+1,\"test: [ruby, 3]\",2026-11-27T08:00:00Z,240
+2,lint,2026-11-27T08:00:10Z,360
+3,lint,2026-11-27T08:20:00Z,600
+4,lint,2026-11-27T08:21:00Z,120
+5,lint,2026-11-27T08:22:00Z,
 ";
 
 const MACHINE: &str = "\
