@@ -89,7 +89,7 @@ impl Executor for MachineExecutor {
         let prepared = self.inner.prepare(options, cancellation).await;
         prepared.inspect_err(|error| {
             if self.doubt_after(error) {
-                self.ticket.give_back();
+                self.ticket.release();
             }
         })
     }
@@ -111,10 +111,9 @@ impl Executor for MachineExecutor {
 
     async fn cleanup(&mut self) -> Result<(), BuildError> {
         let cleaned = self.inner.cleanup().await;
-        if let Some(lease) = self.lease.take()
-            && cleaned.is_err()
-        {
-            lease.doubt();
+        // A failed cleanup, and one that is cut off, leaves the lease to `drop`.
+        if cleaned.is_ok() {
+            self.lease = None;
         }
         cleaned
     }
@@ -133,6 +132,15 @@ impl Executor for MachineExecutor {
 
     fn abilities(&self) -> Abilities {
         self.inner.abilities()
+    }
+}
+
+/// A machine that was not cleaned up is checked before its next job.
+impl Drop for MachineExecutor {
+    fn drop(&mut self) {
+        if let Some(lease) = &self.lease {
+            lease.doubt();
+        }
     }
 }
 

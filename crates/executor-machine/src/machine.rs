@@ -101,6 +101,8 @@ pub struct Machine {
     running: u32,
     /// How many jobs it has had, with those that it has.
     jobs: u32,
+    /// Whether it may be at fault.
+    is_suspect: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +124,7 @@ impl Machine {
             reserved: 0,
             running: 0,
             jobs: 0,
+            is_suspect: false,
         }
     }
 
@@ -156,6 +159,16 @@ impl Machine {
         self.reserved + self.running
     }
 
+    /// Returns whether it may be at fault: it takes no jobs until it is known to be well.
+    pub fn is_suspect(&self) -> bool {
+        self.is_suspect
+    }
+
+    /// Sets whether it may be at fault.
+    pub fn suspect(&mut self, is_suspect: bool) {
+        self.is_suspect = is_suspect;
+    }
+
     /// Returns why it takes no more jobs.
     pub fn retired(&self) -> Option<Reason> {
         match self.life {
@@ -167,27 +180,32 @@ impl Machine {
     /// Returns how many more jobs it may have at once now.
     pub fn free(&self, limits: &Limits) -> u32 {
         match self.life {
-            Life::Ready => {
+            Life::Ready if !self.is_suspect => {
                 let slots = limits.slots.saturating_sub(self.in_use());
-                slots.min(limits.jobs_left(self.jobs + self.reserved))
+                slots.min(limits.jobs_left(self.jobs.saturating_add(self.reserved)))
             }
             _ => 0,
         }
     }
 
-    /// It is ready for its first job.
-    pub fn is_created(&mut self, now: Duration) {
+    /// Counts a machine that existed before as used once.
+    pub fn take_over(&mut self) {
+        self.jobs = 1;
+    }
+
+    /// Makes it ready for its first job.
+    pub fn finish_creation(&mut self, now: Duration) {
         debug_assert_eq!(self.life, Life::Creating);
         self.change(now, |it| it.life = Life::Ready);
     }
 
-    /// A job will come.
+    /// Keeps a slot for a job that will come.
     pub fn reserve(&mut self, now: Duration) {
         debug_assert_eq!(self.life, Life::Ready);
         self.change(now, |it| it.reserved += 1);
     }
 
-    /// The job has come.
+    /// Gives a kept slot to its job.
     pub fn start(&mut self, now: Duration) {
         debug_assert!(self.reserved > 0);
         self.change(now, |it| {
@@ -197,26 +215,26 @@ impl Machine {
         });
     }
 
-    /// No job has come.
-    pub fn give_back(&mut self, now: Duration) {
+    /// Frees a kept slot, whose job has not come.
+    pub fn release(&mut self, now: Duration) {
         debug_assert!(self.reserved > 0);
         self.change(now, |it| it.reserved -= 1);
     }
 
-    /// A job has ended.
+    /// Frees the slot of a job that has ended.
     pub fn end(&mut self, now: Duration) {
         debug_assert!(self.running > 0);
         self.change(now, |it| it.running -= 1);
     }
 
-    /// It takes no more jobs.
+    /// Has it take no more jobs.
     pub fn retire(&mut self, reason: Reason) {
         if matches!(self.life, Life::Creating | Life::Ready) {
             self.life = Life::Retired(reason);
         }
     }
 
-    /// It is being removed.
+    /// Notes that it is being removed.
     pub fn remove(&mut self, now: Duration, reason: Reason) {
         self.change(now, |it| it.life = Life::Removing(reason));
     }
@@ -243,14 +261,14 @@ mod tests {
         };
         let mut machine = Machine::creating(at(1));
         assert_eq!((machine.state(), machine.free(&two)), (State::Creating, 0));
-        machine.is_created(at(2));
+        machine.finish_creation(at(2));
         assert_eq!((machine.state(), machine.free(&two)), (State::Idle, 2));
         machine.reserve(at(3));
         assert_eq!((machine.state(), machine.free(&two)), (State::Acquired, 1));
         machine.reserve(at(4));
         machine.start(at(5));
         assert_eq!((machine.state(), machine.free(&two)), (State::Used, 0));
-        machine.give_back(at(6));
+        machine.release(at(6));
         assert_eq!((machine.state(), machine.since()), (State::Used, at(5)));
         machine.retire(Reason::TooManyJobs);
         assert_eq!((machine.state(), machine.free(&two)), (State::Used, 0));

@@ -7,14 +7,14 @@ use std::time::Duration;
 /// The settings of a pool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PoolOptions {
-    /// What the names of machines begin with. No two pools of one driver may share it: a pool takes every machine with its
-    /// prefix for its own.
+    /// What the names of machines begin with. The pool appends a time and a random number, and takes every machine with such a
+    /// name for its own; so no two pools of one driver may have the same prefix.
     pub prefix: String,
     /// The limits.
     pub limits: Limits,
     /// How many slots are kept free, by time.
     pub schedule: Schedule,
-    /// How long a job waits for a machine: `instance_acquire_timeout`.
+    /// How long a job waits for a machine: `instance_acquire_timeout`. A creation that takes longer counts for no job.
     pub acquire_timeout: Duration,
     /// How long a creation may take.
     pub create_timeout: Duration,

@@ -8,7 +8,7 @@ use std::str::FromStr;
 ///
 /// The fields are those of GitLab Runner: minute, hour, day of the month, month, day of the week; with six, the last is the
 /// year; with seven, the first is the second. A field has numbers, ranges (`8-17`), steps (`*/15`, `0-30/10`), names of
-/// months and days in English, and several of these with commas. Sunday is 0 and 7. When both days are limited, one of them
+/// months and days in English, whole or their first three letters, and several of these with commas. Sunday is 0 and 7. When both days are limited, one of them
 /// is enough, as in cron. Without a field for seconds, a period covers whole minutes; GitLab Runner reads the same period as
 /// their first second.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +49,28 @@ struct Kind {
 }
 
 const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 ];
-const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const DAYS: [&str; 7] = [
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+];
 
 const SECOND: Kind = Kind::new("second", 0..=59, &[]);
 const MINUTE: Kind = Kind::new("minute", 0..=59, &[]);
@@ -165,8 +184,15 @@ impl Kind {
         let range = match range.split_once('-') {
             _ if range == "*" => self.values.clone(),
             Some((first, last)) => self.value(first)?..=self.value(last)?,
-            // `5/15` goes on to the end, as in cron.
-            None if step.is_some() => self.value(range)?..=*self.values.end(),
+            // `5/15` goes on to the end, as in cron; Saturday is the last day.
+            None if step.is_some() => {
+                let end = if self.name == WEEKDAY.name {
+                    6
+                } else {
+                    *self.values.end()
+                };
+                self.value(range)?..=end
+            }
             None => self.value(range)?..=self.value(range)?,
         };
         if range.is_empty() {
@@ -177,7 +203,8 @@ impl Kind {
     }
 
     fn value(&self, text: &str) -> Result<i16, String> {
-        let matches = |word: &&str| text.eq_ignore_ascii_case(word);
+        let matches =
+            |word: &&str| text.eq_ignore_ascii_case(word) || text.eq_ignore_ascii_case(&word[..3]);
         let word = self.words.iter().position(matches);
         let from_word = word.and_then(|index| i16::try_from(index).ok());
         // Months begin with 1.
@@ -210,6 +237,7 @@ mod tests {
             "30 9 * * mon",
             "* 8-17 * * mon-fri",
             "* * * * 1",
+            "* * * * Monday",
             "*/15 * * NOV *",
             "0-30/10 * 30 11 *",
             "* * * * * 2026",
@@ -228,6 +256,7 @@ mod tests {
         ] {
             assert!(!contains(period, monday), "{period}");
         }
+        assert!(!contains("* * * * 1/2", sunday));
         for period in ["* * * * 0", "* * * * 7", "* * * * sun", "* * * * 5-7"] {
             assert!(contains(period, sunday), "{period}");
             assert!(

@@ -7,7 +7,7 @@ use crate::machine::{Machine, Reason, State};
 use crate::schedule::Rule;
 use std::time::Duration;
 
-/// What bounds the machines. A limit of 0 is none.
+/// The limits of the machines. 0 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// How many machines there may be, in all states: `limit`, `max_instances`.
@@ -18,6 +18,8 @@ pub struct Limits {
     pub slots: u32,
     /// How many jobs a machine has in its life: `MaxBuilds`, `max_use_count`.
     pub jobs: u32,
+    /// For how long a creation counts as a machine that will come. Default: 15 minutes.
+    pub creation: Duration,
 }
 
 impl Default for Limits {
@@ -27,6 +29,7 @@ impl Default for Limits {
             growth: 0,
             slots: 1,
             jobs: 0,
+            creation: Duration::from_mins(15),
         }
     }
 }
@@ -70,19 +73,27 @@ pub fn decide<'m, K: Copy + Ord>(
     limits: &Limits,
     now: Duration,
 ) -> Decision<K> {
-    let (mut total, mut creating, mut removing) = (0_u32, 0_u32, 0_u32);
+    let (mut total, mut creating, mut expected, mut removing) = (0_u32, 0_u32, 0_u32, 0_u32);
     let (mut in_use, mut free) = (0_u32, 0_u32);
     let mut remove = Vec::new();
     let mut idle = Vec::new();
     for (key, machine) in machines {
         total += 1;
-        in_use += machine.in_use();
+        in_use = in_use.saturating_add(machine.in_use());
         let slots = machine.free(limits);
-        free += slots;
+        free = free.saturating_add(slots);
         match (machine.state(), machine.retired()) {
-            (State::Creating, _) => creating += 1,
+            (State::Creating, _) => {
+                creating += 1;
+                let age = now.saturating_sub(machine.since());
+                expected += u32::from(age < limits.creation);
+            }
             (State::Removing, _) => removing += 1,
             (State::Idle, Some(reason)) => remove.push((key, reason)),
+            // The settings may have changed.
+            (State::Idle, None) if limits.jobs_left(machine.jobs()) == 0 => {
+                remove.push((key, Reason::TooManyJobs));
+            }
             (State::Idle, None) => idle.push((machine.since(), key, slots)),
             (State::Acquired | State::Used, _) => {}
         }
@@ -116,7 +127,7 @@ pub fn decide<'m, K: Copy + Ord>(
     }
 
     let slots_of_new = limits.slots.min(limits.jobs_left(0)).max(1);
-    let coming = free.saturating_add(creating.saturating_mul(slots_of_new));
+    let coming = free.saturating_add(expected.saturating_mul(slots_of_new));
     let needed = wanted.saturating_sub(coming).div_ceil(slots_of_new);
     let room = |limit: u32, used: u32| match limit {
         0 => u32::MAX,

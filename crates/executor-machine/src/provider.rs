@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 /// Gives each job of a provider a machine from a pool.
 ///
@@ -35,9 +35,10 @@ use tokio::time::Instant;
 #[derive(Clone)]
 pub struct MachineLayer {
     pool: Pool,
-    acquire_timeout: Duration,
     /// Owns the machines, until `init` starts it.
     owner: Arc<Mutex<Option<OwnerFuture>>>,
+    /// The task of the owner.
+    tasks: Arc<Mutex<JoinSet<()>>>,
 }
 
 type OwnerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -45,12 +46,11 @@ type OwnerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 impl MachineLayer {
     /// Returns a layer with a pool of its own.
     pub fn new(options: PoolOptions, driver: Arc<dyn MachineDriver>) -> Self {
-        let acquire_timeout = options.acquire_timeout;
         let (pool, owner) = Pool::new(options, driver);
         Self {
             pool,
-            acquire_timeout,
             owner: Arc::new(Mutex::new(Some(Box::pin(owner)))),
+            tasks: Arc::default(),
         }
     }
 
@@ -71,7 +71,6 @@ impl ProviderLayer for MachineLayer {
         Arc::new(MachineProvider {
             inner,
             layer: self.clone(),
-            tasks: Mutex::default(),
         })
     }
 }
@@ -81,8 +80,6 @@ impl ProviderLayer for MachineLayer {
 pub struct MachineProvider {
     inner: Arc<dyn ExecutorProvider>,
     layer: MachineLayer,
-    /// The owner of the machines.
-    tasks: Mutex<JoinSet<()>>,
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -111,7 +108,6 @@ impl ExecutorProvider for MachineProvider {
             Acquired::OnDemand(promise) => Ticket::on_demand(pool, promise),
             Acquired::Full => return Err(AcquireError::NoFreeExecutor),
         };
-        let ticket = ticket.with_limit(self.layer.acquire_timeout);
         let data = self.inner.acquire(config, cancellation).await?;
         Ok(data.with(Arc::new(ticket)))
     }
@@ -120,7 +116,7 @@ impl ExecutorProvider for MachineProvider {
         let ticket = data.get::<Arc<Ticket>>().cloned();
         self.inner.release(config, data).await;
         if let Some(ticket) = ticket {
-            ticket.give_back();
+            ticket.release();
         }
     }
 
@@ -145,22 +141,35 @@ impl ExecutorProvider for MachineProvider {
             message: "start the pool of machines".to_owned(),
             source: Some(error.into()),
         })?;
-        self.tasks.lock().spawn_on(owner, &runtime);
+        self.layer.tasks.lock().spawn_on(owner, &runtime);
         Ok(())
     }
 
     async fn shutdown(&self, deadline: Duration) -> Result<(), ProviderError> {
         let begun = Instant::now();
         let inner = self.inner.shutdown(deadline).await;
-        let left = deadline.saturating_sub(begun.elapsed());
-        let machines = self.layer.pool.shutdown(left).await;
+        if self.layer.owner.lock().take().is_some() {
+            // The pool was never started.
+            return inner;
+        }
+        let left = || deadline.saturating_sub(begun.elapsed());
+        let machines = self.layer.pool.shutdown(left()).await;
+        if machines.is_empty() {
+            // The owner has nothing left to do.
+            let mut tasks = std::mem::take(&mut *self.layer.tasks.lock());
+            if let Ok(Some(Err(error))) = timeout(left(), tasks.join_next()).await {
+                let message = "the pool of machines has failed".to_owned();
+                let source = Some(error.into());
+                return Err(ProviderError { message, source });
+            }
+        }
         inner?;
         let names: Vec<_> = machines.into_iter().map(|machine| machine.name).collect();
         if names.is_empty() {
             return Ok(());
         }
         Err(ProviderError::new(format!(
-            "these machines are not removed yet; the next start takes them over: {}",
+            "these machines are still being created or removed; the next start takes them over: {}",
             names.join(", ")
         )))
     }

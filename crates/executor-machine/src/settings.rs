@@ -6,10 +6,11 @@ use crate::schedule::{Entry, Idle, Rule, Schedule};
 use executor_core::parse_duration;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, de};
+use std::fmt;
 use std::time::Duration;
 
 /// `[runners.machine]`: the words of docker-machine.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
 pub struct MachineSettings {
     /// How many idle machines are kept. With 0, machines come on demand.
@@ -140,6 +141,16 @@ pub enum SettingsError {
     NoCapacity,
 }
 
+/// Options of a driver may be secret.
+impl fmt::Debug for MachineSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MachineSettings")
+            .field("idle_count", &self.idle_count)
+            .field("machine_driver", &self.machine_driver)
+            .finish_non_exhaustive()
+    }
+}
+
 impl MachineSettings {
     /// Returns the options of a pool. `limit` is that of `[[runners]]`.
     ///
@@ -214,7 +225,10 @@ impl AutoscalerSettings {
         options.limits.slots = slots;
         options.limits.jobs = self.max_use_count;
         options.limits.machines = self.max_instances;
-        let set = |field: &mut Duration, value: Option<Duration>| *field = value.unwrap_or(*field);
+        // 0 is the default, as everywhere in these settings.
+        let set = |field: &mut Duration, value: Option<Duration>| {
+            *field = value.filter(|it| !it.is_zero()).unwrap_or(*field);
+        };
         options.removal_retry = Duration::from_mins(1);
         set(&mut options.acquire_timeout, self.instance_acquire_timeout);
         set(&mut options.check_interval, self.update_interval);
@@ -243,6 +257,12 @@ impl AutoscalerPolicy {
     fn rule(&self) -> Result<Rule, SettingsError> {
         let factor = factor("scale_factor", self.scale_factor)?;
         let count = self.idle_count;
+        if self.preemptive_mode == Some(true) && count == 0 {
+            return Err(SettingsError::Unsupported {
+                key: "preemptive_mode without idle_count",
+                instead: "no machine would ever be created; set idle_count to 1 or more",
+            });
+        }
         let idle = if factor > 0.0 {
             let limit = self.scale_factor_limit;
             Idle::AtLeast {
@@ -426,6 +446,10 @@ mod tests {
         assert!(typo.to_string().contains("IdelCount"), "{typo}");
         let none: AutoscalerSettings = toml::from_str("capacity_per_instance = 0").unwrap();
         assert!(none.pool("x-").is_err());
+        let never: AutoscalerSettings =
+            toml::from_str("[[policy]]\npreemptive_mode = true").unwrap();
+        let error = never.pool("x-").unwrap_err().to_string();
+        assert!(error.contains("set idle_count to 1 or more"), "{error}");
         let soon = toml::from_str::<AutoscalerSettings>("update_interval = \"soon\"").unwrap_err();
         assert!(
             soon.to_string().contains("expected for example 20m0s"),

@@ -59,6 +59,9 @@ pub struct Sample {
 /// The shortest time between two decisions. The pool decides after each event; a busy fleet has several in a second.
 const ROUND: Duration = Duration::from_secs(1);
 
+/// How long jobs wait for a period with machines. It is longer than a week.
+const HOPELESS: Duration = Duration::from_hours(8 * 24);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Booted(u32),
@@ -115,6 +118,7 @@ pub fn simulate(jobs: &[SimulatedJob], options: &PoolOptions, cloud: Cloud) -> S
     };
     let mut jobs = jobs.iter().peekable();
     let mut now = since_epoch(first);
+    let mut last_event = now;
     while jobs.peek().is_some() || !fleet.waiting.is_empty() || fleet.running > 0 {
         let arrival = jobs.peek().map(|job| since_epoch(job.created_at));
         let event = fleet.events.peek().map(|Reverse((at, _))| *at);
@@ -123,6 +127,9 @@ pub fn simulate(jobs: &[SimulatedJob], options: &PoolOptions, cloud: Cloud) -> S
         let Some(next) = times.into_iter().flatten().min() else {
             break;
         };
+        if arrival.is_none() && event.is_none() && next > last_event + HOPELESS {
+            break;
+        }
         now = now.max(next);
         if arrival == Some(next) {
             fleet.waiting.extend(jobs.next());
@@ -134,6 +141,7 @@ pub fn simulate(jobs: &[SimulatedJob], options: &PoolOptions, cloud: Cloud) -> S
             fleet.decide(now);
             continue;
         }
+        last_event = now;
         fleet.start_jobs(now);
         let due = now.max(fleet.round_ends);
         fleet.due = Some(fleet.due.map_or(due, |earlier| earlier.min(due)));
@@ -148,7 +156,7 @@ fn since_epoch(time: Timestamp) -> Duration {
 impl Fleet<'_> {
     fn happen(&mut self, event: Event, now: Duration) {
         match event {
-            Event::Booted(key) => self.change(key, |machine| machine.is_created(now)),
+            Event::Booted(key) => self.change(key, |machine| machine.finish_creation(now)),
             Event::Ended(key) => {
                 self.running -= 1;
                 self.change(key, |machine| machine.end(now));

@@ -4,13 +4,11 @@ use crate::pool::{Lease, Pool, Promise, TakeError};
 use executor_core::Cancellation;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A slot that is reserved for a job, or room for one.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     pool: Pool,
-    limit: Duration,
     promise: Mutex<Option<Promise>>,
     /// Of the current attempt. The executor holds it too, for its cleanup.
     lease: Mutex<Option<Arc<Lease>>>,
@@ -20,7 +18,6 @@ impl Ticket {
     pub(crate) fn reserved(pool: Pool, lease: Lease) -> Self {
         Self {
             pool,
-            limit: Duration::ZERO,
             promise: Mutex::default(),
             lease: Mutex::new(Some(Arc::new(lease))),
         }
@@ -29,15 +26,9 @@ impl Ticket {
     pub(crate) fn on_demand(pool: Pool, promise: Promise) -> Self {
         Self {
             pool,
-            limit: Duration::ZERO,
             promise: Mutex::new(Some(promise)),
             lease: Mutex::default(),
         }
-    }
-
-    /// Sets how long a job waits for its machine.
-    pub(crate) fn with_limit(self, limit: Duration) -> Self {
-        Self { limit, ..self }
     }
 
     /// Returns the reserved slot, or waits for one.
@@ -45,15 +36,14 @@ impl Ticket {
         if let Some(lease) = self.lease.lock().clone() {
             return Ok(lease);
         }
-        // The job itself waits from now on.
-        drop(self.promise.lock().take());
-        let lease = Arc::new(self.pool.take(self.limit, cancellation).await?);
+        let promise = self.promise.lock().take();
+        let lease = Arc::new(self.pool.take(promise, cancellation).await?);
         *self.lease.lock() = Some(Arc::clone(&lease));
         Ok(lease)
     }
 
-    /// Gives back what is held. A slot is free when the executor has dropped it too.
-    pub(crate) fn give_back(&self) {
+    /// Frees what is held. A slot is free when the executor has dropped it too.
+    pub(crate) fn release(&self) {
         drop(self.lease.lock().take());
         drop(self.promise.lock().take());
     }

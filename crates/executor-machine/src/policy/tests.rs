@@ -76,7 +76,6 @@ impl World {
         let decision = self.decide();
         for (key, reason) in &decision.remove {
             let machine = self.machines.get_mut(key).unwrap();
-            // R-EXEC-81, 91
             assert_eq!(machine.in_use(), 0, "a machine with a job is never removed");
             machine.remove(self.now, *reason);
         }
@@ -87,7 +86,6 @@ impl World {
         }
         let limits = &self.limits;
         let within = |limit: u32, count: usize| limit == 0 || count <= limit as usize;
-        // R-EXEC-80
         assert!(within(limits.machines, self.machines.len()));
         assert!(within(limits.growth, self.count(State::Creating)));
         decision.create > 0 || !decision.remove.is_empty()
@@ -111,7 +109,7 @@ impl World {
                 let Some(key) = found else { return };
                 let machine = self.machines.get_mut(&key).unwrap();
                 match machine.state() {
-                    State::Creating => machine.is_created(self.now),
+                    State::Creating => machine.finish_creation(self.now),
                     State::Used => machine.end(self.now),
                     _ => drop(self.machines.remove(&key)),
                 }
@@ -163,6 +161,7 @@ fn limits() -> impl Strategy<Value = Limits> {
         growth,
         slots,
         jobs,
+        ..Limits::default()
     })
 }
 
@@ -183,7 +182,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// R-EXEC-76, 79, 80: whatever happens, the limits hold, and in the end there are the machines that are wanted.
+    /// Whatever happens, the limits hold, and in the end there are the machines that are wanted.
     #[test]
     fn limits_hold_and_the_pool_comes_to_rest(
         idle in idles(),
@@ -191,6 +190,7 @@ proptest! {
         limits in limits(),
         events in events(),
     ) {
+        // R-EXEC-80
         let mut world = World::new(rule(idle, idle_time), limits);
         world.act();
         for event in events {
@@ -228,7 +228,7 @@ proptest! {
             world.act();
             // Machines come and go, and jobs stay.
             while let Some(key) = world.nth(State::Creating, 0) {
-                world.machines.get_mut(&key).unwrap().is_created(world.now);
+                world.machines.get_mut(&key).unwrap().finish_creation(world.now);
             }
             world.machines.retain(|_, machine| machine.state() != State::Removing);
             world.now += Duration::from_secs(1);
@@ -261,7 +261,7 @@ fn longest_idle_machine_expires_first() {
     world.happen(&Event::Ends(0));
     let mut newer = Machine::creating(world.now);
     world.now += Duration::from_secs(10);
-    newer.is_created(world.now);
+    newer.finish_creation(world.now);
     world.machines.insert(99, newer);
     let decision = world.decide();
     assert_eq!(decision.remove, []);

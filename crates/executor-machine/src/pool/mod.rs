@@ -4,13 +4,14 @@ mod owner;
 mod status;
 
 use crate::driver::MachineDriver;
+use crate::machine::State;
 use crate::options::PoolOptions;
-use executor_core::{CancelCause, Cancellation, Endpoint};
+use executor_core::{CancelCause, Cancellation, Endpoint, HumanDuration};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 pub use status::MachineStatus;
 
@@ -20,13 +21,13 @@ pub struct Pool {
     owner: mpsc::UnboundedSender<Message>,
 }
 
-/// What the owner of the machines is asked.
+/// A request to the owner of the machines.
 #[derive(Debug)]
 enum Message {
     /// Reserve a free slot, or leave to do so later when machines come on demand.
     Acquire(oneshot::Sender<Acquired>),
-    /// Reserve a slot as soon as there is one. A driver's error is one of creation.
-    Take(oneshot::Sender<Result<Lease, String>>),
+    /// Reserve a slot as soon as there is one.
+    Take(oneshot::Sender<Result<Lease, TakeError>>),
     /// The job of a lease has begun.
     Started(Arc<str>),
     /// A lease has ended.
@@ -78,7 +79,7 @@ pub enum TakeError {
     #[error("{0}")]
     Driver(String),
     /// There was none in this time.
-    #[error("no machine was free within {0:?}")]
+    #[error("no machine was free within {}", HumanDuration(*.0))]
     TimedOut(Duration),
     /// The job was stopped.
     #[error("canceled {0}")]
@@ -109,31 +110,30 @@ impl Pool {
         answer.await.unwrap_or(Acquired::Full)
     }
 
-    /// Waits for a slot.
+    /// Waits for a slot. `promise` is the room from [`acquire`](Self::acquire), if there is any; the waiting job takes its place.
     ///
     /// # Errors
     ///
-    /// When the machine for this job cannot be created, or none is free within `limit`.
+    /// When the machine for this job cannot be created, or none is free within [`PoolOptions::acquire_timeout`].
     ///
     /// # Cancellation
     ///
     /// A stop ends the wait. A machine that is being created for the job goes to the next one.
     pub async fn take(
         &self,
-        limit: Duration,
+        promise: Option<Promise>,
         cancellation: &Cancellation,
     ) -> Result<Lease, TakeError> {
         let (reply, answer) = oneshot::channel();
         self.send(Message::Take(reply));
+        drop(promise);
         let mut waiting = Waiting { pool: self, answer };
         tokio::select! {
             answer = &mut waiting.answer => match answer {
-                Ok(Ok(lease)) => Ok(lease),
-                Ok(Err(message)) => Err(TakeError::Driver(message)),
+                Ok(taken) => taken,
                 Err(_) => Err(TakeError::Closed),
             },
             cause = cancellation.canceled() => Err(TakeError::Canceled(cause)),
-            () = sleep(limit) => Err(TakeError::TimedOut(limit)),
         }
     }
 
@@ -149,15 +149,17 @@ impl Pool {
         self.send(Message::Change(Box::new(options)));
     }
 
-    /// Ends the pool: it gives no more machines, and removes them if the settings say so. Returns when all are gone, or at the
-    /// deadline.
+    /// Ends the pool: it gives no more machines, and removes them if the settings say so. Returns when that is done, or at the
+    /// deadline with the machines that are still being created or removed. The next pool takes these over.
     pub async fn shutdown(&self, deadline: Duration) -> Vec<MachineStatus> {
         let (reply, answer) = oneshot::channel();
         self.send(Message::Shutdown(reply));
-        match tokio::time::timeout(deadline, answer).await {
-            Ok(_) => Vec::new(),
-            Err(_) => self.status().await,
+        // Without an answer the owner has ended before.
+        if timeout(deadline, answer).await.is_ok() {
+            return Vec::new();
         }
+        let unfinished = |it: &MachineStatus| it.state == State::Creating || it.is_retired;
+        self.status().await.into_iter().filter(unfinished).collect()
     }
 
     fn send(&self, message: Message) {
@@ -169,7 +171,7 @@ impl Pool {
 /// A job that waits for a slot.
 struct Waiting<'p> {
     pool: &'p Pool,
-    answer: oneshot::Receiver<Result<Lease, String>>,
+    answer: oneshot::Receiver<Result<Lease, TakeError>>,
 }
 
 impl Drop for Waiting<'_> {

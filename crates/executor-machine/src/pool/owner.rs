@@ -1,11 +1,11 @@
 //! The owner of the machines: the only code that changes them.
 
 use super::status::MachineStatus;
-use super::{Acquired, Lease, Message, Promise};
+use super::{Acquired, Lease, Message, Promise, TakeError};
 use crate::driver::{DriverError, MachineDriver};
 use crate::machine::{Machine, Reason, State};
 use crate::options::PoolOptions;
-use crate::policy::{Decision, decide};
+use crate::policy::{Decision, Limits, decide};
 use crate::schedule::Rule;
 use executor_core::panics::catch_panic;
 use executor_core::{Endpoint, HumanDuration, chain};
@@ -21,6 +21,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 /// The longest pause after failed creations, and after failed removals.
 const LONGEST_CREATION_PAUSE: Duration = Duration::from_mins(1);
 const LONGEST_REMOVAL_PAUSE: Duration = Duration::from_mins(30);
+
+/// The longest pause after a failed check: the machine takes no jobs meanwhile.
+const FAILED_CHECK_PAUSE: Duration = Duration::from_secs(5);
+
+/// The shortest pause after a failure, and between two checks.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How often the rule of the time is looked up.
 const RULE_INTERVAL: Duration = Duration::from_mins(1);
@@ -42,6 +48,12 @@ struct Entry {
     removable: Duration,
 }
 
+/// A job that waits for a slot.
+struct Waiter {
+    reply: oneshot::Sender<Result<Lease, TakeError>>,
+    until: Duration,
+}
+
 /// What the driver has answered.
 enum Answer {
     Listed(Result<Vec<String>, DriverError>),
@@ -56,7 +68,7 @@ struct Owner {
     /// For the leases.
     sender: mpsc::UnboundedSender<Message>,
     machines: BTreeMap<Arc<str>, Entry>,
-    waiting: VecDeque<oneshot::Sender<Result<Lease, String>>>,
+    waiting: VecDeque<Waiter>,
     /// Jobs that will ask for a machine.
     promised: u32,
     work: JoinSet<Answer>,
@@ -66,8 +78,8 @@ struct Owner {
     failed_creations: u32,
     create_again: Duration,
     on_demand_noted: bool,
-    /// Told when the pool has ended.
-    closing: Option<oneshot::Sender<()>>,
+    /// Those that wait for the end of the pool. With one of them it ends.
+    closing: Vec<oneshot::Sender<()>>,
     start: (Instant, Duration),
 }
 
@@ -92,7 +104,7 @@ pub(super) async fn run(
         failed_creations: 0,
         create_again: Duration::ZERO,
         on_demand_noted: false,
-        closing: None,
+        closing: Vec::new(),
         start: (Instant::now(), since_epoch.unwrap_or_default()),
     };
     owner.list();
@@ -115,7 +127,7 @@ pub(super) async fn run(
             owner.answered(answer);
         }
     }
-    if let Some(closing) = owner.closing.take() {
+    for closing in owner.closing.drain(..) {
         let _ = closing.send(());
     }
 }
@@ -135,11 +147,17 @@ impl Owner {
         let machines = self.machines.iter();
         let machines = machines.map(|(name, entry)| (&**name, &entry.machine));
         let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
-        decide(machines, waiting, self.rule(), &self.options.limits, now)
+        let limits = Limits {
+            creation: self.options.acquire_timeout,
+            ..self.options.limits
+        };
+        decide(machines, waiting, self.rule(), &limits, now)
     }
 
     fn is_over(&self) -> bool {
-        self.closing.is_some() && (self.machines.is_empty() || !self.options.remove_on_shutdown)
+        // A call of the driver is not cut off in the middle.
+        let is_done = self.machines.is_empty() || !self.options.remove_on_shutdown;
+        !self.closing.is_empty() && is_done && self.work.is_empty()
     }
 
     fn receive(&mut self, message: Message) {
@@ -147,11 +165,15 @@ impl Owner {
         match message {
             Message::Acquire(reply) => {
                 let acquired = self.acquire(now);
-                // One that is not received is dropped, which gives it back.
+                // One that is not received is dropped, which frees it.
                 let _ = reply.send(acquired);
             }
-            Message::Take(reply) if self.closing.is_some() => drop(reply),
-            Message::Take(reply) => self.waiting.push_back(reply),
+            // It learns that the pool is closed.
+            Message::Take(reply) if !self.closing.is_empty() => drop(reply),
+            Message::Take(reply) => {
+                let until = now.saturating_add(self.options.acquire_timeout);
+                self.waiting.push_back(Waiter { reply, until });
+            }
             Message::Started(name) => {
                 if let Some(entry) = self.machines.get_mut(&name) {
                     entry.machine.start(now);
@@ -173,13 +195,14 @@ impl Owner {
                 if let Some(entry) = self.machines.get_mut(&name) {
                     if is_doubted && entry.machine.retired().is_none() {
                         entry.doubted.push(had_job);
+                        entry.machine.suspect(true);
                     } else {
                         entry.free(had_job, now);
                     }
                 }
             }
             Message::Unpromised => self.promised = self.promised.saturating_sub(1),
-            Message::Left => self.waiting.retain(|reply| !reply.is_closed()),
+            Message::Left => self.waiting.retain(|waiter| !waiter.reply.is_closed()),
             Message::Status(reply) => {
                 let _ = reply.send(self.status(now));
             }
@@ -188,11 +211,12 @@ impl Owner {
                 self.options = PoolOptions { prefix, ..*options };
             }
             Message::Shutdown(reply) => {
-                self.closing = Some(reply);
+                self.closing.push(reply);
                 self.waiting.clear();
                 if self.options.remove_on_shutdown {
                     for entry in self.machines.values_mut() {
                         entry.machine.retire(Reason::Shutdown);
+                        entry.removable = Duration::ZERO;
                     }
                 }
             }
@@ -209,7 +233,9 @@ impl Owner {
     }
 
     fn acquire(&mut self, now: Duration) -> Acquired {
-        if self.closing.is_some() {
+        // Without a list there are no machines, and the driver may not answer at all.
+        let is_unlisted = !self.is_listed && !self.list_again.is_zero();
+        if !self.closing.is_empty() || is_unlisted {
             return Acquired::Full;
         }
         if self.rule().preemptive {
@@ -221,7 +247,7 @@ impl Owner {
             };
             return lease.map_or_else(
                 || {
-                    tracing::debug!("No free machines that can process builds.");
+                    tracing::info!("No free machines that can process builds.");
                     Acquired::Full
                 },
                 Acquired::Reserved,
@@ -258,16 +284,15 @@ impl Owner {
     /// Reserves a slot: of the machine with the most jobs, then of the one that became idle last.
     fn reserve(&mut self, now: Duration) -> Option<Lease> {
         let limits = &self.options.limits;
-        let free = self.machines.iter_mut().filter(|(_, entry)| {
-            // One that may be at fault waits for its check.
-            entry.machine.free(limits) > 0 && entry.doubted.is_empty() && entry.failed_checks == 0
-        });
+        let machines = self.machines.iter_mut();
+        let free = machines.filter(|(_, entry)| entry.machine.free(limits) > 0);
         let (name, entry) =
             free.max_by_key(|(_, entry)| (entry.machine.in_use(), entry.machine.since()))?;
+        let endpoint = entry.endpoint.clone()?;
         entry.machine.reserve(now);
         Some(Lease {
             name: Arc::clone(name),
-            endpoint: entry.endpoint.clone()?,
+            endpoint,
             has_job: AtomicBool::new(false),
             is_doubted: AtomicBool::new(false),
             owner: self.sender.clone(),
@@ -277,20 +302,27 @@ impl Owner {
     /// Does what is due, and returns when it is to be called again at the latest.
     fn step(&mut self) -> Duration {
         let now = self.now();
-        self.waiting.retain(|reply| !reply.is_closed());
+        self.waiting.retain(|waiter| !waiter.reply.is_closed());
         while !self.waiting.is_empty() {
             let Some(lease) = self.reserve(now) else {
                 break;
             };
-            let reply = self.waiting.pop_front();
-            // One that is not received is dropped, which gives it back.
-            let _ = reply.map(|reply| reply.send(Ok(lease)));
+            let waiter = self.waiting.pop_front();
+            // One that is not received is dropped, which frees it.
+            let _ = waiter.map(|waiter| waiter.reply.send(Ok(lease)));
         }
         let mut next = now + Duration::from_hours(1);
+        let limit = self.options.acquire_timeout;
+        while let Some(waiter) = self.waiting.pop_front_if(|waiter| waiter.until <= now) {
+            let _ = waiter.reply.send(Err(TakeError::TimedOut(limit)));
+        }
+        if let Some(waiter) = self.waiting.front() {
+            next = next.min(waiter.until);
+        }
         if !self.is_listed {
             if now < self.list_again {
-                next = self.list_again;
-            } else if self.work.is_empty() && self.closing.is_none() {
+                next = next.min(self.list_again);
+            } else if self.work.is_empty() && self.closing.is_empty() {
                 self.list();
             }
             return next;
@@ -314,11 +346,11 @@ impl Owner {
                 entry.machine.remove(now, reason);
             }
         }
-        if create > 0 && self.closing.is_none() {
+        if create > 0 && self.closing.is_empty() {
             if now < self.create_again {
                 next = next.min(self.create_again);
             } else {
-                (0..create).for_each(|_| self.create(self.new_name(now), now));
+                (0..create).for_each(|_| self.create(self.new_name(now), Machine::creating(now)));
             }
         }
         self.call_driver(now, next)
@@ -337,17 +369,16 @@ impl Owner {
                 entry.is_busy = true;
                 let limit = options.remove_timeout;
                 self.work.spawn(async move {
-                    let removed = within(limit, driver.remove(&name)).await;
+                    let removed = within(limit, async { driver.remove(&name).await }).await;
                     Answer::Removed(name, removed)
                 });
                 continue;
             }
-            let due = entry.checked + options.check_interval;
-            let is_idle = entry.machine.state() == State::Idle && entry.machine.retired().is_none();
-            if entry.doubted.is_empty() && (!is_idle || now < due) {
-                if is_idle {
-                    next = next.min(due);
-                }
+            let Some(due) = entry.check_due(options.check_interval) else {
+                continue;
+            };
+            if now < due {
+                next = next.min(due);
                 continue;
             }
             let Some(endpoint) = entry.endpoint.clone() else {
@@ -357,7 +388,7 @@ impl Owner {
             entry.doubted_in_check = entry.doubted.len();
             let limit = options.check_timeout;
             self.work.spawn(async move {
-                let checked = within(limit, driver.check(&name, &endpoint)).await;
+                let checked = within(limit, async { driver.check(&name, &endpoint).await }).await;
                 Answer::Checked(name, checked)
             });
         }
@@ -367,8 +398,20 @@ impl Owner {
     fn list(&mut self) {
         let (driver, prefix) = (Arc::clone(&self.driver), self.options.prefix.clone());
         let limit = self.options.check_timeout;
-        self.work
-            .spawn(async move { Answer::Listed(within(limit, driver.list(&prefix)).await) });
+        self.work.spawn(async move {
+            Answer::Listed(within(limit, async { driver.list(&prefix).await }).await)
+        });
+    }
+
+    /// Returns whether this is a new name of a machine of this pool.
+    fn is_own(&self, name: &str) -> bool {
+        let is_like_ours = |rest: &str| {
+            let (seconds, number) = rest.split_once('-')?;
+            let is_number = seconds.bytes().all(|byte| byte.is_ascii_digit());
+            Some(is_number && number.len() == 8 && u32::from_str_radix(number, 16).is_ok())
+        };
+        let rest = name.strip_prefix(&*self.options.prefix);
+        !self.machines.contains_key(name) && rest.and_then(is_like_ours) == Some(true)
     }
 
     fn new_name(&self, now: Duration) -> Arc<str> {
@@ -376,44 +419,50 @@ impl Owner {
         format!("{prefix}{seconds}-{:08x}", fastrand::u32(..)).into()
     }
 
-    fn create(&mut self, name: Arc<str>, now: Duration) {
-        let entry = Entry {
-            machine: Machine::creating(now),
-            endpoint: None,
-            is_busy: true,
-            doubted: Vec::new(),
-            doubted_in_check: 0,
-            checked: now,
-            failed_checks: 0,
-            failed_removals: 0,
-            removable: Duration::ZERO,
-        };
+    fn create(&mut self, name: Arc<str>, machine: Machine) {
+        let mut entry = Entry::new(machine, self.now());
+        entry.is_busy = true;
         self.machines.insert(Arc::clone(&name), entry);
         let (driver, limit) = (Arc::clone(&self.driver), self.options.create_timeout);
         self.work.spawn(async move {
-            let created = within(limit, driver.create(&name)).await;
+            let created = within(limit, async { driver.create(&name).await }).await;
             Answer::Created(name, created)
         });
     }
 
+    /// Takes a machine that exists. It counts as used once, since what it has done is not known.
+    fn take_over(&mut self, name: Arc<str>, now: Duration) {
+        let mut machine = Machine::creating(now);
+        machine.take_over();
+        if self.options.limits.jobs_left(machine.jobs()) > 0 {
+            self.create(name, machine);
+        } else {
+            machine.remove(now, Reason::TooManyJobs);
+            self.machines.insert(name, Entry::new(machine, now));
+        }
+    }
+
     fn answered(&mut self, answer: Result<Answer, tokio::task::JoinError>) {
         let now = self.now();
-        // Panics of a driver are caught in the task, and no task is aborted.
+        // Panics of a driver are caught in the task, and no task is aborted before the end.
         let Ok(answer) = answer else { return };
         match answer {
             Answer::Listed(Ok(names)) => {
                 self.is_listed = true;
                 for name in names {
+                    if !self.is_own(&name) {
+                        continue;
+                    }
                     tracing::info!(
                         machine = name,
                         "A machine of an earlier process is taken over."
                     );
-                    self.create(name.into(), now);
+                    self.take_over(name.into(), now);
                 }
             }
             Answer::Listed(Err(error)) => {
                 tracing::warn!(error = %chain(&error), "The machines cannot be listed; none is created before.");
-                self.list_again = now + self.options.removal_retry;
+                self.list_again = now + self.options.removal_retry.max(SHORTEST_PAUSE);
             }
             Answer::Created(name, created) => self.created(&name, created, now),
             Answer::Checked(name, checked) => {
@@ -427,7 +476,7 @@ impl Owner {
                 if let Some(entry) = self.machines.get_mut(&name) {
                     entry.is_busy = false;
                     let pause = backoff(
-                        self.options.removal_retry,
+                        self.options.removal_retry.max(SHORTEST_PAUSE),
                         entry.failed_removals,
                         LONGEST_REMOVAL_PAUSE,
                     );
@@ -460,10 +509,9 @@ impl Owner {
                 self.failed_creations = 0;
                 entry.endpoint = Some(Arc::new(endpoint));
                 entry.checked = now;
-                if entry.machine.retired().is_none() {
-                    entry.machine.is_created(now);
-                } else {
-                    entry.machine.remove(now, Reason::Shutdown);
+                match entry.machine.retired() {
+                    None => entry.machine.finish_creation(now),
+                    Some(reason) => entry.machine.remove(now, reason),
                 }
             }
             Err(error) => {
@@ -482,11 +530,13 @@ impl Owner {
                     .values()
                     .filter(|it| it.machine.state() == State::Creating);
                 let coming = creating.count() * self.options.limits.slots as usize;
+                self.waiting.retain(|waiter| !waiter.reply.is_closed());
                 // The job that this machine was for.
                 if self.waiting.len() > coming
-                    && let Some(reply) = self.waiting.pop_front()
+                    && let Some(waiter) = self.waiting.pop_front()
                 {
-                    let _ = reply.send(Err(format!("create machine {name}: {error}")));
+                    let message = format!("create machine {name}: {error}");
+                    let _ = waiter.reply.send(Err(TakeError::Driver(message)));
                 }
             }
         }
@@ -494,12 +544,44 @@ impl Owner {
 }
 
 impl Entry {
-    /// Gives a slot back.
+    fn new(machine: Machine, now: Duration) -> Self {
+        Self {
+            machine,
+            endpoint: None,
+            is_busy: false,
+            doubted: Vec::new(),
+            doubted_in_check: 0,
+            checked: now,
+            failed_checks: 0,
+            failed_removals: 0,
+            removable: Duration::ZERO,
+        }
+    }
+
+    /// Returns when the machine is to be checked; `None` while nothing asks for it.
+    fn check_due(&self, interval: Duration) -> Option<Duration> {
+        if !self.doubted.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        if self.machine.retired().is_some() {
+            return None;
+        }
+        let pause = if self.machine.is_suspect() {
+            interval.min(FAILED_CHECK_PAUSE)
+        } else if self.machine.state() == State::Idle {
+            interval
+        } else {
+            return None;
+        };
+        Some(self.checked + pause.max(SHORTEST_PAUSE))
+    }
+
+    /// Frees a slot.
     fn free(&mut self, had_job: bool, now: Duration) {
         if had_job {
             self.machine.end(now);
         } else {
-            self.machine.give_back(now);
+            self.machine.release(now);
         }
     }
 
@@ -514,9 +596,13 @@ impl Entry {
         self.checked = now;
         let doubted = std::mem::take(&mut self.doubted_in_check);
         match checked {
-            Ok(()) => self.failed_checks = 0,
+            Ok(()) => {
+                self.failed_checks = 0;
+                self.machine.suspect(doubted < self.doubted.len());
+            }
             Err(error) => {
                 self.failed_checks += 1;
+                self.machine.suspect(true);
                 let error = chain(&error);
                 tracing::warn!(
                     machine = name,

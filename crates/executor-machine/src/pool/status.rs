@@ -1,4 +1,4 @@
-//! What a pool tells about its machines.
+//! The report about the machines of a pool.
 
 use crate::machine::{Machine, State};
 use crate::policy::Decision;
@@ -17,6 +17,8 @@ pub struct MachineStatus {
     pub in_use: u32,
     /// How many it has had, with those.
     pub jobs: u32,
+    /// Whether it takes no more jobs.
+    pub is_retired: bool,
     /// Why it is there, and what the policy does next.
     pub explanation: String,
 }
@@ -50,8 +52,12 @@ impl MachineStatus {
                 format!("is removed after its jobs: {reason}")
             }
             (State::Acquired, None) => "is reserved for a job".to_owned(),
+            (State::Used, None) if machine.is_suspect() => {
+                "has a job, and is checked, since it may be at fault".to_owned()
+            }
             (State::Used, None) => "has a job".to_owned(),
             (_, Some(reason)) => format!("is removed next: {reason}"),
+            (_, None) if machine.is_suspect() => "is checked, since it may be at fault".to_owned(),
             (_, None) => match (goes, leaves) {
                 (Some((_, reason)), _) => format!("is removed next: {reason}"),
                 (None, Some((_, end))) => {
@@ -71,6 +77,7 @@ impl MachineStatus {
             age: now.saturating_sub(machine.since()),
             in_use: machine.in_use(),
             jobs: machine.jobs(),
+            is_retired: machine.retired().is_some(),
             explanation,
         }
     }

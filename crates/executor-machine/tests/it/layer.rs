@@ -1,6 +1,6 @@
 use crate::driver::{FakeDriver, Machines, options};
 use executor_core::prelude::*;
-use executor_core::{AcquireError, Endpoint, FeaturesInfo, JobOutcome};
+use executor_core::{AcquireError, BuildStage, Endpoint, FeaturesInfo, JobOutcome};
 use executor_machine::machine::State;
 use executor_machine::{MachineLayer, PoolOptions};
 use executor_testkit::{
@@ -61,7 +61,7 @@ impl World {
 
 #[tokio::test(start_paused = true)]
 async fn job_runs_on_its_machine() {
-    // R-EXEC-71, 82, 85, 89, 94 to 99
+    // R-EXEC-71, R-EXEC-89, R-EXEC-96
     let world = world(options(1));
     assert!(matches!(
         world.acquire().await,
@@ -133,7 +133,7 @@ async fn description_is_that_of_the_inner_provider() {
 
 #[tokio::test(start_paused = true)]
 async fn attempt_after_a_failed_one_gets_another_machine() {
-    // R-EXEC-87, 95
+    // R-EXEC-95
     let world = world(options(0));
     let failing = Directive::fail(Failure::temporary("connect to the engine")).times(1);
     world.inner.on(Moment::Prepare, failing);
@@ -173,6 +173,7 @@ async fn machine_that_cannot_be_cleaned_is_checked() {
         .await
         .unwrap();
     executor.cleanup().await.unwrap_err();
+    drop(executor);
     world.release(data).await;
     sleep(Duration::from_secs(1)).await;
     assert_eq!(world.driver.calls("check"), 1);
@@ -181,7 +182,7 @@ async fn machine_that_cannot_be_cleaned_is_checked() {
 
 #[tokio::test(start_paused = true)]
 async fn failed_creation_fails_the_job() {
-    // R-EXEC-87, 95
+    // R-EXEC-87, R-EXEC-95
     let world = world(options(0));
     world.driver.change(|it| it.failing_creations = 1);
     let data = world.acquire().await.unwrap();
@@ -214,7 +215,10 @@ async fn shutdown_names_the_machines_that_are_left() {
         .shutdown(Duration::from_mins(1))
         .await
         .unwrap_err();
-    assert!(error.to_string().contains("not removed yet"), "{error}");
+    assert!(
+        error.to_string().contains("still being created or removed"),
+        "{error}"
+    );
     assert!(error.to_string().contains("runner-abc-"), "{error}");
     world.driver.change(|it| it.failing_removals = 0);
     world
@@ -223,4 +227,66 @@ async fn shutdown_names_the_machines_that_are_left() {
         .await
         .unwrap();
     assert_eq!(world.driver.count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_without_a_start_ends() {
+    let inner = ScriptedProvider::new();
+    let layer = MachineLayer::new(options(1), FakeDriver::default().shared());
+    let provider = ProviderStack::new(inner).layer(&layer).build();
+    provider.shutdown(Duration::from_mins(1)).await.unwrap();
+    let config = runner_config("fleet");
+    let acquired = provider.acquire(&config, &Cancellation::new()).await;
+    assert!(matches!(acquired, Err(AcquireError::NoFreeExecutor)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_those_of_the_inner_executor() {
+    // R-EXEC-85, R-EXEC-94, R-EXEC-97
+    let world = world(options(0));
+    world.inner.on(BuildStage::script(), Directive::exit(3));
+    let data = world.acquire().await.unwrap();
+    let mut executor = world.provider.create(&data).unwrap();
+    assert_eq!(executor.shell().dialect, ShellDialect::Sh);
+    let go_on = Cancellation::new();
+    let options = OptionsBuilder::new().build();
+    executor.prepare(options, &go_on).await.unwrap();
+    let command = CommandBuilder::new("make").build();
+    let result = executor.run(command, &go_on).await.unwrap();
+    assert_eq!(result.status.exit_code().0, 3);
+    // R-EXEC-98
+    executor.set_current_stage(ExecutorStage::FINISH);
+    assert_eq!(executor.current_stage(), ExecutorStage::FINISH);
+    executor.finish(&JobOutcome::success()).await;
+    executor.cleanup().await.unwrap();
+    let lines = world.inner.timeline().lines();
+    let calls: Vec<_> = lines
+        .iter()
+        .filter_map(|it| it.strip_prefix("executor(2)."))
+        .collect();
+    assert_eq!(
+        calls,
+        ["prepare", "run(step_script)", "finish(success)", "cleanup"]
+    );
+    drop(executor);
+    world.release(data).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn cleanup_that_is_cut_off_has_its_machine_checked() {
+    let world = world(options(0));
+    world.inner.on(Moment::Cleanup, Directive::hang());
+    let data = world.acquire().await.unwrap();
+    let mut executor = world.provider.create(&data).unwrap();
+    let options = OptionsBuilder::new().build();
+    executor
+        .prepare(options, &Cancellation::new())
+        .await
+        .unwrap();
+    let cut_off = tokio::time::timeout(Duration::from_secs(5), executor.cleanup()).await;
+    assert!(cut_off.is_err());
+    drop(executor);
+    world.release(data).await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.driver.calls("check"), 1);
 }

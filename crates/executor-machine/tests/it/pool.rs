@@ -42,8 +42,7 @@ impl World {
     }
 
     async fn take(&self) -> Result<Lease, TakeError> {
-        let limit = Duration::from_mins(15);
-        self.pool.take(limit, &Cancellation::new()).await
+        self.pool.take(None, &Cancellation::new()).await
     }
 }
 
@@ -54,7 +53,7 @@ async fn boot() {
 
 #[tokio::test(start_paused = true)]
 async fn idle_machines_are_kept_and_replaced() {
-    // R-EXEC-76, 77, 78, 88, 90
+    // R-EXEC-76, R-EXEC-78, R-EXEC-88
     let world = world(options(2));
     assert!(world.reserve().await.is_none(), "no machine has booted yet");
     boot().await;
@@ -84,7 +83,7 @@ async fn slot_without_a_job_is_given_back() {
 
 #[tokio::test(start_paused = true)]
 async fn machine_that_is_not_needed_is_removed_after_its_time() {
-    // R-EXEC-79, 92
+    // R-EXEC-79, R-EXEC-92
     let world = world(options(1));
     boot().await;
     let lease = world.reserve().await.unwrap();
@@ -123,7 +122,7 @@ async fn machine_is_removed_after_its_number_of_jobs() {
 
 #[tokio::test(start_paused = true)]
 async fn machines_on_demand_respect_the_limit() {
-    // R-EXEC-74, 75, 86
+    // R-EXEC-74, R-EXEC-75
     let mut options = options(0);
     options.limits.machines = 2;
     let world = world(options);
@@ -144,8 +143,7 @@ async fn machines_on_demand_respect_the_limit() {
     let (one, two) = tokio::join!(world.take(), world.take());
     let (one, _two) = (one.unwrap(), two.unwrap());
     assert!(matches!(world.pool.acquire().await, Acquired::Full));
-    let limit = Duration::from_mins(5);
-    let third = world.pool.take(limit, &Cancellation::new()).await;
+    let third = world.take().await;
     assert!(matches!(third, Err(TakeError::TimedOut(_))));
     drop(one);
     assert!(matches!(world.pool.acquire().await, Acquired::OnDemand(_)));
@@ -184,10 +182,7 @@ async fn burst_grows_at_its_rate() {
     for _ in 0..20 {
         let pool = world.pool.clone();
         jobs.spawn(async move {
-            let lease = pool
-                .take(Duration::from_hours(1), &Cancellation::new())
-                .await
-                .unwrap();
+            let lease = pool.take(None, &Cancellation::new()).await.unwrap();
             lease.start();
             lease
         });
@@ -259,9 +254,12 @@ async fn machines_of_an_earlier_process_are_taken_over() {
         boot().await;
         assert_eq!(earlier.driver.count(), 3);
         driver.change(|it| {
-            // One was created although its answer never came; another belongs to somebody else.
-            it.existing.insert("runner-abc-lost".to_owned(), false);
+            // One was created although its answer never came; the others belong to other pools.
+            it.existing
+                .insert("runner-abc-1700000000-0000abcd".to_owned(), false);
             it.existing.insert("database".to_owned(), true);
+            it.existing
+                .insert("runner-abc-large-1700000000-0000abcd".to_owned(), true);
             it.failing_lists = 2;
         });
     }
@@ -272,16 +270,37 @@ async fn machines_of_an_earlier_process_are_taken_over() {
     assert_eq!(driver.calls("create"), 3 + 4);
     sleep(Duration::from_mins(10)).await;
     assert_eq!(later.count(State::Idle).await, 3);
-    assert_eq!(driver.count(), 3 + 1);
+    assert_eq!(driver.count(), 3 + 2);
+    let jobs = later.pool.status().await.into_iter().map(|it| it.jobs);
+    assert_eq!(
+        jobs.collect::<Vec<_>>(),
+        [1; 3],
+        "what they had is not known"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn machine_for_one_job_is_not_taken_over() {
+    let driver = FakeDriver::default();
+    driver.change(|it| {
+        it.existing
+            .insert("runner-abc-1700000000-0000abcd".to_owned(), true)
+    });
+    let mut options = options(0);
+    options.limits.jobs = 1;
+    let world = with_driver(options, driver);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.driver.count(), 0);
+    assert_eq!(world.driver.calls("create"), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn creation_without_an_answer_is_removed() {
-    let world = world(options(0));
+    let mut options = options(0);
+    options.acquire_timeout = Duration::from_hours(2);
+    let world = world(options);
     world.driver.change(|it| it.is_silent = true);
-    let stop = Cancellation::new();
-    let failed = world.pool.take(Duration::from_hours(2), &stop).await;
-    let message = failed.unwrap_err().to_string();
+    let message = world.take().await.unwrap_err().to_string();
     assert!(
         message.ends_with("the driver did not answer within 1h"),
         "{message}"
@@ -293,8 +312,7 @@ async fn creation_without_an_answer_is_removed() {
 async fn machine_of_a_stopped_job_goes_to_the_next() {
     let world = world(options(0));
     let stop = Cancellation::new();
-    let limit = Duration::from_mins(15);
-    let (stopped, ()) = tokio::join!(world.pool.take(limit, &stop), async {
+    let (stopped, ()) = tokio::join!(world.pool.take(None, &stop), async {
         sleep(BOOT / 2).await;
         stop.cancel(CancelCause::User);
     });
@@ -345,4 +363,63 @@ async fn settings_change_without_a_restart_and_shutdown_removes() {
     assert_eq!(world.pool.shutdown(Duration::from_mins(1)).await, []);
     assert_eq!(world.driver.count(), 0);
     assert!(matches!(world.take().await, Err(TakeError::Closed)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn machine_that_may_be_at_fault_does_not_keep_a_job_waiting() {
+    let world = world(options(1));
+    boot().await;
+    let name = world.pool.status().await[0].name.clone();
+    world.driver.change(|it| it.broken.insert(name.clone()));
+    // Its first failed check; a machine is created in its place at once.
+    sleep(Duration::from_secs(61)).await;
+    let status = world.pool.status().await;
+    let mut created = status.iter().filter(|it| it.state == State::Creating);
+    assert!(created.next().is_some(), "{status:?}");
+    assert!(world.reserve().await.is_none());
+    boot().await;
+    assert_ne!(world.reserve().await.unwrap().name(), name);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lowered_number_of_jobs_replaces_machines() {
+    let mut one = options(1);
+    one.limits.machines = 1;
+    let world = world(one.clone());
+    boot().await;
+    for _ in 0..3 {
+        world.reserve().await.unwrap().start();
+        boot().await;
+    }
+    one.limits.jobs = 2;
+    world.pool.change(one);
+    boot().await;
+    let status = world.pool.status().await;
+    assert_eq!(status.len(), 1, "{status:?}");
+    assert_eq!((status[0].state, status[0].jobs), (State::Idle, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn creation_that_hangs_does_not_hold_up_the_next_job() {
+    let world = world(options(0));
+    world.driver.change(|it| it.is_silent = true);
+    let begun = Instant::now();
+    let limit = Duration::from_mins(15);
+    let first = world.take().await;
+    assert!(matches!(first, Err(TakeError::TimedOut(it)) if it == limit));
+    assert_eq!(begun.elapsed(), limit);
+    world.driver.change(|it| it.is_silent = false);
+    world.take().await.unwrap();
+    assert_eq!(begun.elapsed(), limit + BOOT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_job_is_taken_while_the_driver_cannot_list() {
+    let driver = FakeDriver::default();
+    driver.change(|it| it.failing_lists = 1);
+    let world = with_driver(options(0), driver);
+    sleep(Duration::from_secs(1)).await;
+    assert!(matches!(world.pool.acquire().await, Acquired::Full));
+    sleep(Duration::from_mins(1)).await;
+    assert!(matches!(world.pool.acquire().await, Acquired::OnDemand(_)));
 }
