@@ -3,3 +3,4 @@
 mod driver;
 mod layer;
 mod pool;
+mod random;
