@@ -10,6 +10,7 @@ use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_machine::{DriverError, MachineDriver, MachineLayer, PoolOptions};
 use executor_testkit::{Report, SuiteOptions, conformance};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The parts that depend on the programs of an image, its user, or the location of its jobs' files.
@@ -165,7 +166,10 @@ async fn agent_with_files_in_a_volume() {
 
 /// Machines that are all the engine of the tests, behind a port with TLS.
 #[derive(Debug)]
-struct OneEngine(Endpoint);
+struct OneEngine {
+    endpoint: Endpoint,
+    created: Arc<AtomicUsize>,
+}
 
 #[async_trait::async_trait]
 impl MachineDriver for OneEngine {
@@ -174,7 +178,8 @@ impl MachineDriver for OneEngine {
     }
 
     async fn create(&self, _name: &str) -> Result<Endpoint, DriverError> {
-        Ok(self.0.clone())
+        self.created.fetch_add(1, Ordering::Relaxed);
+        Ok(self.endpoint.clone())
     }
 
     async fn check(&self, _name: &str, _endpoint: &Endpoint) -> Result<(), DriverError> {
@@ -191,10 +196,14 @@ async fn agent_on_machines_of_a_pool() {
     // R-EXEC-82, R-EXEC-83
     let certificates = Certificates::new();
     let port = Port::tls(&certificates);
-    let driver = OneEngine(Endpoint::Engine {
-        host: format!("tcp://127.0.0.1:{}", port.number),
-        tls_cert_path: Some(certificates.path().to_owned()),
-    });
+    let created = Arc::new(AtomicUsize::new(0));
+    let driver = OneEngine {
+        endpoint: Endpoint::Engine {
+            host: format!("tcp://127.0.0.1:{}", port.number),
+            tls_cert_path: Some(certificates.path().to_owned()),
+        },
+        created: Arc::clone(&created),
+    };
     // Jobs that do not use their machine find no engine.
     let settings = DockerConfig {
         host: Some("tcp://127.0.0.1:1".to_owned()),
@@ -202,9 +211,7 @@ async fn agent_on_machines_of_a_pool() {
         tls_cert_path: None,
         ..with(EngineChoice::Agent)
     };
-    let mut options = PoolOptions::new("test-");
-    options.schedule.otherwise.idle_time = Duration::from_hours(1);
-    let layer = MachineLayer::new(options, Arc::new(driver));
+    let layer = MachineLayer::new(PoolOptions::new("test-"), Arc::new(driver));
     let wrap = |inner| {
         let provider = layer.layer(inner);
         provider.init().expect("the test has a runtime");
@@ -212,10 +219,5 @@ async fn agent_on_machines_of_a_pool() {
     };
     let report = report_of(Run::new(settings), BUSYBOX, &[], wrap).await;
     report.assert_passed();
-    let machines = layer.pool().status().await;
-    assert!(
-        machines.iter().all(|machine| machine.in_use == 0),
-        "{machines:?}"
-    );
-    assert!(!machines.is_empty());
+    assert!(created.load(Ordering::Relaxed) > 0);
 }

@@ -263,9 +263,9 @@ fn interrupted_recording_leaves_nothing() {
     agent.job(2).run("true").succeeds();
     assert_eq!((agent.emulators().len(), memories().len()), (1, 1));
 
-    // Another amount of memory has another key. What was stored for the old one goes when no machine was made from it.
+    // Another user has another key. What was stored for the old one goes when no machine was made from it.
     let old = memories();
-    agent.edit_settings("memory = 512", "memory = 520");
+    agent.edit_settings("user = \"root\"", "user = \"other\"");
     interrupt(begin(3), "-KILL");
     wait_until(|| memories() == old);
     agent.job(2).cleanup();
