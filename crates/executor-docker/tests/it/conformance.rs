@@ -193,7 +193,7 @@ impl MachineDriver for OneEngine {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_on_machines_of_a_pool() {
-    // R-EXEC-82, R-EXEC-83
+    // R-EXEC-82, R-EXEC-83, R-EXEC-96
     let certificates = Certificates::new();
     let port = Port::tls(&certificates);
     let created = Arc::new(AtomicUsize::new(0));

@@ -1,5 +1,6 @@
 //! The pool: a task that owns the machines, and what others send it.
 
+mod entry;
 mod owner;
 mod status;
 

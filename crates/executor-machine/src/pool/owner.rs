@@ -1,5 +1,6 @@
 //! The owner of the machines: the only code that changes them.
 
+use super::entry::{Entry, SHORTEST_PAUSE};
 use super::status::MachineStatus;
 use super::{Acquired, Lease, Message, Promise, TakeError};
 use crate::driver::{DriverError, MachineDriver};
@@ -22,31 +23,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 const LONGEST_CREATION_PAUSE: Duration = Duration::from_mins(1);
 const LONGEST_REMOVAL_PAUSE: Duration = Duration::from_mins(30);
 
-/// The longest pause after a failed check: the machine takes no jobs meanwhile.
-const FAILED_CHECK_PAUSE: Duration = Duration::from_secs(5);
-
-/// The shortest pause after a failure, and between two checks.
-const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-
 /// How often the rule of the time is looked up.
 const RULE_INTERVAL: Duration = Duration::from_mins(1);
-
-struct Entry {
-    machine: Machine,
-    endpoint: Option<Arc<Endpoint>>,
-    /// Whether the driver is busy with it.
-    is_busy: bool,
-    /// Slots that become free after a check: whether each had a job.
-    doubted: Vec<bool>,
-    /// How many of these the check in progress is for.
-    doubted_in_check: usize,
-    /// Of the last check.
-    checked: Duration,
-    failed_checks: u32,
-    failed_removals: u32,
-    /// When a removal is tried again.
-    removable: Duration,
-}
 
 /// A job that waits for a slot.
 struct Waiter {
@@ -539,84 +517,6 @@ impl Owner {
                     let _ = waiter.reply.send(Err(TakeError::Driver(message)));
                 }
             }
-        }
-    }
-}
-
-impl Entry {
-    fn new(machine: Machine, now: Duration) -> Self {
-        Self {
-            machine,
-            endpoint: None,
-            is_busy: false,
-            doubted: Vec::new(),
-            doubted_in_check: 0,
-            checked: now,
-            failed_checks: 0,
-            failed_removals: 0,
-            removable: Duration::ZERO,
-        }
-    }
-
-    /// Returns when the machine is to be checked; `None` while nothing asks for it.
-    fn check_due(&self, interval: Duration) -> Option<Duration> {
-        if !self.doubted.is_empty() {
-            return Some(Duration::ZERO);
-        }
-        if self.machine.retired().is_some() {
-            return None;
-        }
-        let pause = if self.machine.is_suspect() {
-            interval.min(FAILED_CHECK_PAUSE)
-        } else if self.machine.state() == State::Idle {
-            interval
-        } else {
-            return None;
-        };
-        Some(self.checked + pause.max(SHORTEST_PAUSE))
-    }
-
-    /// Frees a slot.
-    fn free(&mut self, had_job: bool, now: Duration) {
-        if had_job {
-            self.machine.end(now);
-        } else {
-            self.machine.release(now);
-        }
-    }
-
-    fn checked(
-        &mut self,
-        name: &str,
-        checked: Result<(), DriverError>,
-        threshold: u32,
-        now: Duration,
-    ) {
-        self.is_busy = false;
-        self.checked = now;
-        let doubted = std::mem::take(&mut self.doubted_in_check);
-        match checked {
-            Ok(()) => {
-                self.failed_checks = 0;
-                self.machine.suspect(doubted < self.doubted.len());
-            }
-            Err(error) => {
-                self.failed_checks += 1;
-                self.machine.suspect(true);
-                let error = chain(&error);
-                tracing::warn!(
-                    machine = name,
-                    failures = self.failed_checks,
-                    error,
-                    "A machine does not answer."
-                );
-                if doubted > 0 || self.failed_checks >= threshold {
-                    self.machine.retire(Reason::Unavailable);
-                }
-            }
-        }
-        for had_job in self.doubted.drain(..doubted).collect::<Vec<_>>() {
-            self.free(had_job, now);
         }
     }
 }

@@ -61,7 +61,7 @@ impl World {
 
 #[tokio::test(start_paused = true)]
 async fn job_runs_on_its_machine() {
-    // R-EXEC-71, R-EXEC-89, R-EXEC-96
+    // R-EXEC-71, R-EXEC-89, R-EXEC-98
     let world = world(options(1));
     assert!(matches!(
         world.acquire().await,
@@ -254,7 +254,6 @@ async fn calls_are_those_of_the_inner_executor() {
     let command = CommandBuilder::new("make").build();
     let result = executor.run(command, &go_on).await.unwrap();
     assert_eq!(result.status.exit_code().0, 3);
-    // R-EXEC-98
     executor.set_current_stage(ExecutorStage::FINISH);
     assert_eq!(executor.current_stage(), ExecutorStage::FINISH);
     executor.finish(&JobOutcome::success()).await;
