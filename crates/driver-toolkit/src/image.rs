@@ -72,7 +72,8 @@ const LOOK_LIMIT: Duration = Duration::from_mins(2);
 
 /// Pulls an image unless it is there, once among all processes with this store.
 ///
-/// `is_present` is repeated for up to 2 minutes while it returns [`NotReady::NotYet`]; `pull` waits on its own. One process pulls, and passes on its progress; the others wait, and show it. If the process dies, the next one pulls.
+/// `is_present` is repeated for up to 2 minutes while it returns [`NotReady::NotYet`]; `pull` waits on its own. One process pulls, and
+/// passes on its progress; the others wait, and show it. If the process dies, the next one pulls.
 ///
 /// # Errors
 ///

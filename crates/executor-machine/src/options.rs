@@ -10,25 +10,28 @@ pub struct PoolOptions {
     /// What the names of machines begin with. The pool appends a time and a random number, and takes every machine with such a
     /// name for its own; so no two pools of one driver may have the same prefix.
     pub prefix: String,
-    /// The limits.
+    /// The limits. Default: none.
     pub limits: Limits,
-    /// How many slots are kept free, by time.
+    /// How many slots are kept free, by time. Default: none, and a machine is removed as soon as it is idle.
     pub schedule: Schedule,
     /// How long a job waits for a machine: `instance_acquire_timeout`. A creation that takes longer counts for no job.
+    /// Default: 15 minutes.
     pub acquire_timeout: Duration,
-    /// How long a creation may take.
+    /// How long a creation may take. Default: an hour.
     pub create_timeout: Duration,
-    /// How long a check or a list may take.
+    /// How long a check or a list may take. Default: a minute.
     pub check_timeout: Duration,
-    /// How long a removal may take.
+    /// How long a removal may take. Default: an hour.
     pub remove_timeout: Duration,
-    /// How often a machine without a job is checked: `update_interval`.
+    /// How often a machine without a job is checked: `update_interval`. At least a second. Default: a minute.
     pub check_interval: Duration,
-    /// After how many failed checks a machine is removed: `failure_threshold`.
+    /// After how many failed checks a machine is removed: `failure_threshold`. Default: 3.
     pub failure_threshold: u32,
     /// The pause before a failed removal is tried again. It doubles each time, up to half an hour.
+    /// Default: 30 seconds.
     pub removal_retry: Duration,
-    /// Whether [`shutdown`](crate::Pool::shutdown) removes the machines: `delete_instances_on_shutdown`.
+    /// Whether [`shutdown`](crate::Pool::shutdown) removes the machines: `delete_instances_on_shutdown`. Default:
+    /// false; the next pool takes them over.
     pub remove_on_shutdown: bool,
 }
 

@@ -60,5 +60,7 @@ fn time(text: &str) -> Result<Duration, &'static str> {
     if matches!(text, "0" | "0s") {
         return Ok(Duration::ZERO);
     }
-    parse_duration(text).ok_or("expected a time, as 90 or \"1m 30s\"")
+    parse_duration(text)
+        .filter(|it| *it <= Duration::from_hours(24))
+        .ok_or("expected a time, as 90 or \"1m 30s\", of at most a day")
 }

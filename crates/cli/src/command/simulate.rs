@@ -15,6 +15,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+/// The longest job of a trace. The simulation decides each minute.
+const LONGEST_JOB: Duration = Duration::from_hours(30 * 24);
+
 /// Runs the requested subcommand.
 pub(crate) fn simulate(args: &SimulateArgs) -> Result<Exit, Failure> {
     match &args.action {
@@ -148,7 +151,10 @@ fn job(created_at: &str, duration: &str) -> anyhow::Result<SimulatedJob> {
         anyhow!("invalid `created_at` {created_at:?}: expected 2026-11-27T08:00:00Z or seconds")
     });
     let duration = seconds(duration)
-        .ok_or_else(|| anyhow!("invalid `duration` {duration:?}: expected seconds"))?;
+        .filter(|it| *it <= LONGEST_JOB)
+        .ok_or_else(|| {
+            anyhow!("invalid `duration` {duration:?}: expected seconds, at most 30 days")
+        })?;
     Ok(SimulatedJob {
         created_at: time?,
         duration,

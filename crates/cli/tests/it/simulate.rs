@@ -99,6 +99,11 @@ fn faults_in_files_are_located() {
         "jobs.csv:2: invalid `duration` \"long\"",
     );
     check(
+        "created_at,duration\n2026-11-27T08:00:00Z,1e15\n",
+        MACHINE,
+        "jobs.csv:2: invalid `duration` \"1e15\"",
+    );
+    check(
         "created_at,duration\nmonday,1\n",
         MACHINE,
         "jobs.csv:2: invalid `created_at` \"monday\"",

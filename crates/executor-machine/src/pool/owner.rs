@@ -308,6 +308,13 @@ impl Owner {
         if !self.options.schedule.entries.is_empty() {
             next = next.min(now + RULE_INTERVAL);
         }
+        // From then on, a creation counts for no job, and another machine may be needed.
+        let creating = self.machines.values().map(|entry| &entry.machine);
+        let creating = creating.filter(|machine| machine.state() == State::Creating);
+        let given_up = creating.map(|machine| machine.since().saturating_add(limit));
+        if let Some(given_up) = given_up.filter(|end| *end > now).min() {
+            next = next.min(given_up);
+        }
         let decision = self.decide(now);
         if let Some((_, end)) = decision.expire.first() {
             next = next.min(*end);

@@ -4,7 +4,7 @@ use executor_machine::machine::State;
 use executor_machine::{Acquired, Lease, Pool, PoolOptions, TakeError};
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// A pool, its driver, and the task that owns the machines.
 struct World {
@@ -411,6 +411,19 @@ async fn creation_that_hangs_does_not_hold_up_the_next_job() {
     world.driver.change(|it| it.is_silent = false);
     world.take().await.unwrap();
     assert_eq!(begun.elapsed(), limit + BOOT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn job_behind_a_creation_that_hangs_gets_its_own_in_time() {
+    let world = world(options(0));
+    world.driver.change(|it| it.is_silent = true);
+    let begun = Instant::now();
+    let left = timeout(Duration::from_mins(5), world.take()).await;
+    assert!(left.is_err());
+    world.driver.change(|it| it.is_silent = false);
+    // It counts on the first machine, until that has taken as long as a job waits.
+    world.take().await.unwrap();
+    assert_eq!(begun.elapsed(), Duration::from_mins(15) + BOOT);
 }
 
 #[tokio::test(start_paused = true)]
