@@ -85,7 +85,7 @@ fn decision() {
 async fn hand_over(machines: u32) {
     let mut options = PoolOptions::new("bench-");
     options.schedule.otherwise = rule(machines);
-    let (pool, owner) = Pool::new(options, Arc::new(Instantly));
+    let (pool, owner) = Pool::new(options, Arc::new(Instantly), None);
     let mut tasks = JoinSet::new();
     tasks.spawn(owner);
     let mut times = Vec::new();

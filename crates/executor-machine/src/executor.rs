@@ -3,7 +3,7 @@
 use crate::pool::{Lease, TakeError};
 use crate::ticket::Ticket;
 use async_trait::async_trait;
-use executor_core::ability::Abilities;
+use executor_core::ability::{Abilities, Resumable, ResumeHandle, ResumeObserver};
 use executor_core::{
     BuildError, CancelCause, Cancellation, Executor, ExecutorData, ExecutorProvider, ExecutorStage,
     JobOutcome, JobTraceExt, PrepareOptions, PreparedEnvironment, Retryability, ShellInfo,
@@ -14,10 +14,15 @@ use std::sync::Arc;
 /// The name of this executor in errors.
 const NAME: &str = "machine";
 
+/// The field of a handle with the machine's name.
+const MACHINE: &str = "machine";
+
 /// Runs a job by the inner executor, on the machine that `prepare` finds reserved or waits for.
 ///
 /// A machine where the inner executor fails to prepare, loses the environment or cannot clean up is checked before its next
 /// job, and another attempt of the same job gets another machine.
+///
+/// The handles of resumable jobs get a field with the machine's name. A job with such a handle continues there.
 #[derive(Debug)]
 pub struct MachineExecutor {
     inner: Box<dyn Executor>,
@@ -78,11 +83,21 @@ impl Executor for MachineExecutor {
         cancellation: &Cancellation,
     ) -> Result<PreparedEnvironment, BuildError> {
         self.stage.set(ExecutorStage::PREPARE);
-        let lease = self.ticket.lease(cancellation).await?;
+        let handle = self.data.get::<ResumeHandle>();
+        let lease = match handle.and_then(|handle| handle.fields.get(MACHINE)) {
+            Some(machine) => self.ticket.retake(machine, cancellation).await?,
+            None => self.ticket.lease(cancellation).await?,
+        };
         lease.start();
         let name = lease.name();
         options.trace.system_line(&format!("Using machine {name}"));
-        let data = self.data.clone().with(lease.endpoint().clone());
+        let mut data = self.data.clone().with(lease.endpoint().clone());
+        if let Some(observer) = data.get::<ResumeObserver>().cloned() {
+            let machine = name.to_owned();
+            data = data.with(ResumeObserver::new(move |handle| {
+                observer.notify(&on_machine(handle.clone(), &machine));
+            }));
+        }
         self.lease = Some(lease);
         self.inner = self.provider.create(&data)?;
         self.stage.follow(self.inner.stage_cell());
@@ -131,8 +146,34 @@ impl Executor for MachineExecutor {
     }
 
     fn abilities(&self) -> Abilities {
-        self.inner.abilities()
+        let inner = self.inner.abilities();
+        let resumable = inner.resumable.zip(self.lease.clone());
+        Abilities {
+            resumable: resumable.map(|(inner, lease)| -> Arc<dyn Resumable> {
+                Arc::new(ResumableThere { inner, lease })
+            }),
+            ..inner
+        }
     }
+}
+
+/// Identifies an environment on a machine.
+#[derive(Debug)]
+struct ResumableThere {
+    inner: Arc<dyn Resumable>,
+    lease: Arc<Lease>,
+}
+
+impl Resumable for ResumableThere {
+    fn resume_handle(&self) -> Option<ResumeHandle> {
+        let handle = self.inner.resume_handle()?;
+        Some(on_machine(handle, self.lease.name()))
+    }
+}
+
+fn on_machine(mut handle: ResumeHandle, machine: &str) -> ResumeHandle {
+    handle.fields.insert(MACHINE.to_owned(), machine.to_owned());
+    handle
 }
 
 /// A machine that was not cleaned up is checked before its next job.
@@ -149,7 +190,9 @@ impl From<TakeError> for BuildError {
         let retry = match &error {
             TakeError::Canceled(cause) => return Self::Canceled(*cause),
             TakeError::Driver(_) => Retryability::Temporary,
-            TakeError::TimedOut(_) | TakeError::Closed => Retryability::Permanent,
+            TakeError::TimedOut(_) | TakeError::Closed | TakeError::Gone(_) => {
+                Retryability::Permanent
+            }
         };
         Self::System {
             backend: NAME,

@@ -57,6 +57,7 @@
 
 pub mod driver;
 mod executor;
+mod journal;
 pub mod machine;
 mod options;
 pub mod period;
@@ -71,6 +72,7 @@ mod ticket;
 
 pub use driver::{DriverError, MachineDriver};
 pub use executor::MachineExecutor;
+pub use journal::{Journal, JournalError};
 pub use options::PoolOptions;
 pub use pool::{Acquired, Lease, MachineStatus, Pool, Promise, TakeError};
 pub use provider::{MachineLayer, MachineProvider};

@@ -63,6 +63,8 @@ pub enum Reason {
     Unavailable,
     /// It could not be created to its end.
     FailedToCreate,
+    /// A job of a process that was killed may still run there, and was not continued.
+    LostJob,
     /// The runner ends.
     Shutdown,
 }
@@ -76,6 +78,7 @@ impl Reason {
             Self::TooManyIdle => "it was idle for too long",
             Self::Unavailable => "it does not answer",
             Self::FailedToCreate => "it could not be created",
+            Self::LostJob => "a job of a killed runner was not continued there",
             Self::Shutdown => "the runner ends",
         }
     }
@@ -88,7 +91,7 @@ impl fmt::Display for Reason {
 }
 
 /// A machine. Times are since the Unix epoch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     life: Life,
     /// When its creation began.
@@ -105,7 +108,8 @@ pub struct Machine {
     is_suspect: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Life {
     Creating,
     Ready,
@@ -188,9 +192,38 @@ impl Machine {
         }
     }
 
-    /// Counts a machine that existed before as used once.
-    pub fn take_over(&mut self) {
-        self.jobs = 1;
+    /// Returns a machine that existed before, and of which nothing is known: it counts as used once.
+    pub fn found(now: Duration) -> Self {
+        Self {
+            jobs: 1,
+            ..Self::creating(now)
+        }
+    }
+
+    /// Returns a machine of an earlier process, as that left it. A slot that was reserved counts as one with a job, since the
+    /// process may have been killed before it could say that the job had begun.
+    #[must_use]
+    pub fn restored(&self, now: Duration) -> Self {
+        Self {
+            // The clock may have been set back.
+            created: self.created.min(now),
+            since: self.since.min(now),
+            reserved: 0,
+            running: self.in_use(),
+            jobs: self.jobs.saturating_add(self.reserved),
+            is_suspect: false,
+            ..*self
+        }
+    }
+
+    /// Returns the machine while it is being made ready again.
+    #[must_use]
+    pub fn returning(&self, now: Duration) -> Self {
+        Self {
+            life: Life::Creating,
+            since: now,
+            ..self.restored(now)
+        }
     }
 
     /// Makes it ready for its first job.

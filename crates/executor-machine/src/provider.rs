@@ -2,6 +2,7 @@
 
 use crate::driver::MachineDriver;
 use crate::executor::MachineExecutor;
+use crate::journal::Journal;
 use crate::options::PoolOptions;
 use crate::pool::{Acquired, Pool};
 use crate::ticket::Ticket;
@@ -44,9 +45,26 @@ pub struct MachineLayer {
 type OwnerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl MachineLayer {
-    /// Returns a layer with a pool of its own.
+    /// Returns a layer with a pool of its own, whose machines count as used once after a restart.
     pub fn new(options: PoolOptions, driver: Arc<dyn MachineDriver>) -> Self {
-        let (pool, owner) = Pool::new(options, driver);
+        Self::with(options, driver, None)
+    }
+
+    /// Returns a layer with a pool of its own. After a restart it has the machines as they were, and continues jobs on them.
+    pub fn with_journal(
+        options: PoolOptions,
+        driver: Arc<dyn MachineDriver>,
+        journal: Journal,
+    ) -> Self {
+        Self::with(options, driver, Some(journal))
+    }
+
+    fn with(
+        options: PoolOptions,
+        driver: Arc<dyn MachineDriver>,
+        journal: Option<Journal>,
+    ) -> Self {
+        let (pool, owner) = Pool::new(options, driver, journal);
         Self {
             pool,
             owner: Arc::new(Mutex::new(Some(Box::pin(owner)))),

@@ -42,6 +42,19 @@ impl Ticket {
         Ok(lease)
     }
 
+    /// Returns the slot of a job that an earlier process has left on this machine. Gives back what is reserved, once it is there.
+    pub(crate) async fn retake(
+        &self,
+        machine: &str,
+        cancellation: &Cancellation,
+    ) -> Result<Arc<Lease>, TakeError> {
+        let taken = self.pool.retake(machine, cancellation).await;
+        self.release();
+        let lease = Arc::new(taken?);
+        *self.lease.lock() = Some(Arc::clone(&lease));
+        Ok(lease)
+    }
+
     /// Frees what is held. A slot is free when the executor has dropped it too.
     pub(crate) fn release(&self) {
         drop(self.lease.lock().take());

@@ -180,7 +180,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         name: "executor-machine",
-        imports: &["executor-core"],
+        imports: &["executor-core", "process"],
         tests_import: &[],
     },
     // For authors of drivers, which are programs of their own and import no executor.

@@ -1,6 +1,7 @@
 //! A machine with what its owner needs to know of it.
 
 use crate::driver::DriverError;
+use crate::journal::Journal;
 use crate::machine::{Machine, Reason, State};
 use executor_core::{Endpoint, chain};
 use std::sync::Arc;
@@ -28,6 +29,14 @@ pub(super) struct Entry {
     pub(super) failed_removals: u32,
     /// When a removal is tried again.
     pub(super) removable: Duration,
+    /// How an earlier process left it, until it is ready again.
+    pub(super) restored: Option<Machine>,
+    /// Slots whose jobs are an earlier process's, which nothing has continued yet.
+    pub(super) orphans: u32,
+    /// Until when they are kept.
+    pub(super) orphans_until: Duration,
+    /// As it is in the journal.
+    pub(super) noted: Option<Machine>,
 }
 
 impl Entry {
@@ -42,6 +51,41 @@ impl Entry {
             failed_checks: 0,
             failed_removals: 0,
             removable: Duration::ZERO,
+            restored: None,
+            orphans: 0,
+            orphans_until: Duration::ZERO,
+            noted: None,
+        }
+    }
+
+    /// Makes it what it was before. Its jobs are kept for `limit`, to be continued.
+    pub(super) fn restore(&mut self, restored: &Machine, now: Duration, limit: Duration) {
+        self.machine = restored.restored(now);
+        self.orphans = self.machine.in_use();
+        self.orphans_until = now.saturating_add(limit);
+    }
+
+    /// Returns the machine as a next process is to find it.
+    pub(super) fn as_left(&self) -> &Machine {
+        self.restored.as_ref().unwrap_or(&self.machine)
+    }
+
+    /// Writes a change into the journal.
+    pub(super) fn note(&mut self, name: &str, journal: &mut Journal) {
+        let machine = self.as_left();
+        if self.noted.as_ref() != Some(machine) {
+            journal.note(name, Some(machine));
+            self.noted = Some(machine.clone());
+        }
+    }
+
+    /// Gives up the jobs of an earlier process: the machine is removed with what is left of them.
+    pub(super) fn give_up_orphans(&mut self, now: Duration) {
+        if self.orphans > 0 {
+            self.machine.retire(Reason::LostJob);
+        }
+        for _ in 0..std::mem::take(&mut self.orphans) {
+            self.machine.end(now);
         }
     }
 

@@ -3,8 +3,10 @@
 mod entry;
 mod owner;
 mod status;
+mod takeover;
 
 use crate::driver::MachineDriver;
+use crate::journal::Journal;
 use crate::machine::State;
 use crate::options::PoolOptions;
 use executor_core::{CancelCause, Cancellation, Endpoint, HumanDuration};
@@ -29,6 +31,8 @@ enum Message {
     Acquire(oneshot::Sender<Acquired>),
     /// Reserve a slot as soon as there is one.
     Take(oneshot::Sender<Result<Lease, TakeError>>),
+    /// Continue a job of an earlier process on its machine.
+    Retake(Arc<str>, oneshot::Sender<Result<Lease, TakeError>>),
     /// The job of a lease has begun.
     Started(Arc<str>),
     /// A lease has ended.
@@ -79,6 +83,9 @@ pub enum TakeError {
     /// It could not be created.
     #[error("{0}")]
     Driver(String),
+    /// The machine of a job that was to be continued is gone.
+    #[error("the job's machine {0} is gone")]
+    Gone(String),
     /// There was none in this time.
     #[error("no machine was free within {}", HumanDuration(*.0))]
     TimedOut(Duration),
@@ -93,15 +100,18 @@ pub enum TakeError {
 impl Pool {
     /// Returns a pool, and the future that owns its machines. The caller runs that until it returns, after
     /// [`shutdown`](Self::shutdown).
+    ///
+    /// Without a journal, a machine of an earlier process counts as used once, and jobs on it are not continued.
     pub fn new(
         options: PoolOptions,
         driver: Arc<dyn MachineDriver>,
+        journal: Option<Journal>,
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let pool = Self {
             owner: sender.clone(),
         };
-        (pool, owner::run(options, driver, sender, receiver))
+        (pool, owner::run(options, driver, journal, sender, receiver))
     }
 
     /// Asks for room for a job that is not there yet. Never waits.
@@ -128,6 +138,33 @@ impl Pool {
         let (reply, answer) = oneshot::channel();
         self.send(Message::Take(reply));
         drop(promise);
+        self.wait(answer, cancellation).await
+    }
+
+    /// Waits for the slot of a job that an earlier process has left on this machine.
+    ///
+    /// # Errors
+    ///
+    /// When the machine is gone, or had no such job, or it was not continued in time.
+    ///
+    /// # Cancellation
+    ///
+    /// A stop ends the wait.
+    pub async fn retake(
+        &self,
+        machine: &str,
+        cancellation: &Cancellation,
+    ) -> Result<Lease, TakeError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Retake(machine.into(), reply));
+        self.wait(answer, cancellation).await
+    }
+
+    async fn wait(
+        &self,
+        answer: oneshot::Receiver<Result<Lease, TakeError>>,
+        cancellation: &Cancellation,
+    ) -> Result<Lease, TakeError> {
         let mut waiting = Waiting { pool: self, answer };
         tokio::select! {
             answer = &mut waiting.answer => match answer {
@@ -183,6 +220,21 @@ impl Drop for Waiting<'_> {
 }
 
 impl Lease {
+    fn new(
+        name: &Arc<str>,
+        endpoint: Arc<Endpoint>,
+        has_job: bool,
+        owner: &mpsc::UnboundedSender<Message>,
+    ) -> Self {
+        Self {
+            name: Arc::clone(name),
+            endpoint,
+            has_job: AtomicBool::new(has_job),
+            is_doubted: AtomicBool::new(false),
+            owner: owner.clone(),
+        }
+    }
+
     /// Returns the machine's name.
     pub fn name(&self) -> &str {
         &self.name

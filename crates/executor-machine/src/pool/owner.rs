@@ -4,6 +4,7 @@ use super::entry::{Entry, SHORTEST_PAUSE};
 use super::status::MachineStatus;
 use super::{Acquired, Lease, Message, Promise, TakeError};
 use crate::driver::{DriverError, MachineDriver};
+use crate::journal::Journal;
 use crate::machine::{Machine, Reason, State};
 use crate::options::PoolOptions;
 use crate::policy::{Decision, Limits, decide};
@@ -13,9 +14,8 @@ use executor_core::{Endpoint, HumanDuration, chain};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -27,44 +27,50 @@ const LONGEST_REMOVAL_PAUSE: Duration = Duration::from_mins(30);
 const RULE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// A job that waits for a slot.
-struct Waiter {
-    reply: oneshot::Sender<Result<Lease, TakeError>>,
-    until: Duration,
+pub(super) struct Waiter {
+    pub(super) reply: oneshot::Sender<Result<Lease, TakeError>>,
+    pub(super) until: Duration,
 }
 
 /// What the driver has answered.
-enum Answer {
+pub(super) enum Answer {
     Listed(Result<Vec<String>, DriverError>),
     Created(Arc<str>, Result<Endpoint, DriverError>),
     Checked(Arc<str>, Result<(), DriverError>),
     Removed(Arc<str>, Result<(), DriverError>),
 }
 
-struct Owner {
-    options: PoolOptions,
-    driver: Arc<dyn MachineDriver>,
+pub(super) struct Owner {
+    pub(super) options: PoolOptions,
+    pub(super) driver: Arc<dyn MachineDriver>,
     /// For the leases.
-    sender: mpsc::UnboundedSender<Message>,
-    machines: BTreeMap<Arc<str>, Entry>,
-    waiting: VecDeque<Waiter>,
+    pub(super) sender: mpsc::UnboundedSender<Message>,
+    pub(super) machines: BTreeMap<Arc<str>, Entry>,
+    pub(super) journal: Option<Journal>,
+    pub(super) waiting: VecDeque<Waiter>,
+    /// Jobs of an earlier process, each with its machine.
+    pub(super) returning: Vec<(Arc<str>, Waiter)>,
     /// Jobs that will ask for a machine.
-    promised: u32,
-    work: JoinSet<Answer>,
+    pub(super) promised: u32,
+    pub(super) work: JoinSet<Answer>,
+    /// Limits how many machines are made ready again at once.
+    pub(super) takeovers: Arc<Semaphore>,
     /// Whether the machines of earlier processes are known.
-    is_listed: bool,
-    list_again: Duration,
-    failed_creations: u32,
-    create_again: Duration,
-    on_demand_noted: bool,
+    pub(super) is_listed: bool,
+    pub(super) list_again: Duration,
+    pub(super) failed_creations: u32,
+    pub(super) create_again: Duration,
+    pub(super) on_demand_noted: bool,
     /// Those that wait for the end of the pool. With one of them it ends.
-    closing: Vec<oneshot::Sender<()>>,
-    start: (Instant, Duration),
+    pub(super) closing: Vec<oneshot::Sender<()>>,
+    pub(super) start: (Instant, Duration),
 }
 
 /// Owns the machines until the pool is shut down.
 pub(super) async fn run(
     options: PoolOptions,
     driver: Arc<dyn MachineDriver>,
+    journal: Option<Journal>,
     sender: mpsc::UnboundedSender<Message>,
     mut receiver: mpsc::UnboundedReceiver<Message>,
 ) {
@@ -74,9 +80,12 @@ pub(super) async fn run(
         driver,
         sender,
         machines: BTreeMap::new(),
+        journal,
         waiting: VecDeque::new(),
+        returning: Vec::new(),
         promised: 0,
         work: JoinSet::new(),
+        takeovers: Arc::new(Semaphore::new(super::takeover::AT_ONCE)),
         is_listed: false,
         list_again: Duration::ZERO,
         failed_creations: 0,
@@ -88,6 +97,7 @@ pub(super) async fn run(
     owner.list();
     loop {
         let next = owner.step();
+        owner.write_journal();
         if owner.is_over() {
             break;
         }
@@ -112,7 +122,7 @@ pub(super) async fn run(
 
 impl Owner {
     /// Returns the time since the Unix epoch. It never goes back.
-    fn now(&self) -> Duration {
+    pub(super) fn now(&self) -> Duration {
         let (start, since_epoch) = self.start;
         since_epoch + start.elapsed()
     }
@@ -152,6 +162,11 @@ impl Owner {
                 let until = now.saturating_add(self.options.acquire_timeout);
                 self.waiting.push_back(Waiter { reply, until });
             }
+            Message::Retake(_, reply) if !self.closing.is_empty() => drop(reply),
+            Message::Retake(name, reply) => {
+                let until = now.saturating_add(self.options.acquire_timeout);
+                self.returning.push((name, Waiter { reply, until }));
+            }
             Message::Started(name) => {
                 if let Some(entry) = self.machines.get_mut(&name) {
                     entry.machine.start(now);
@@ -180,7 +195,10 @@ impl Owner {
                 }
             }
             Message::Unpromised => self.promised = self.promised.saturating_sub(1),
-            Message::Left => self.waiting.retain(|waiter| !waiter.reply.is_closed()),
+            Message::Left => {
+                self.waiting.retain(|waiter| !waiter.reply.is_closed());
+                self.returning.retain(|(_, it)| !it.reply.is_closed());
+            }
             Message::Status(reply) => {
                 let _ = reply.send(self.status(now));
             }
@@ -191,9 +209,11 @@ impl Owner {
             Message::Shutdown(reply) => {
                 self.closing.push(reply);
                 self.waiting.clear();
+                self.returning.clear();
                 if self.options.remove_on_shutdown {
                     for entry in self.machines.values_mut() {
                         entry.machine.retire(Reason::Shutdown);
+                        entry.give_up_orphans(now);
                         entry.removable = Duration::ZERO;
                     }
                 }
@@ -223,13 +243,15 @@ impl Owner {
             } else {
                 None
             };
-            return lease.map_or_else(
-                || {
-                    tracing::info!("No free machines that can process builds.");
-                    Acquired::Full
-                },
-                Acquired::Reserved,
-            );
+            if let Some(lease) = lease {
+                return Acquired::Reserved(lease);
+            }
+            // A job that continues needs no machine of its own.
+            if self.promised >= self.orphans() {
+                tracing::info!("No free machines that can process builds.");
+                return Acquired::Full;
+            }
+            return self.promise();
         }
         if !std::mem::replace(&mut self.on_demand_noted, true) {
             tracing::info!(
@@ -237,7 +259,8 @@ impl Owner {
             );
         }
         let limits = &self.options.limits;
-        if limits.machines > 0 {
+        // A job that continues needs no machine of its own.
+        if limits.machines > 0 && self.promised >= self.orphans() {
             let mut room = limits.machines.saturating_mul(limits.slots);
             for entry in self.machines.values() {
                 let is_retired = entry.machine.retired().is_some();
@@ -253,6 +276,10 @@ impl Owner {
                 return Acquired::Full;
             }
         }
+        self.promise()
+    }
+
+    fn promise(&mut self) -> Acquired {
         self.promised += 1;
         Acquired::OnDemand(Promise {
             owner: self.sender.clone(),
@@ -268,13 +295,11 @@ impl Owner {
             free.max_by_key(|(_, entry)| (entry.machine.in_use(), entry.machine.since()))?;
         let endpoint = entry.endpoint.clone()?;
         entry.machine.reserve(now);
-        Some(Lease {
-            name: Arc::clone(name),
-            endpoint,
-            has_job: AtomicBool::new(false),
-            is_doubted: AtomicBool::new(false),
-            owner: self.sender.clone(),
-        })
+        if let Some(journal) = &mut self.journal {
+            // Before its job can begin.
+            entry.note(name, journal);
+        }
+        Some(Lease::new(name, endpoint, false, &self.sender))
     }
 
     /// Does what is due, and returns when it is to be called again at the latest.
@@ -289,7 +314,7 @@ impl Owner {
             // One that is not received is dropped, which frees it.
             let _ = waiter.map(|waiter| waiter.reply.send(Ok(lease)));
         }
-        let mut next = now + Duration::from_hours(1);
+        let mut next = self.step_returning(now);
         let limit = self.options.acquire_timeout;
         while let Some(waiter) = self.waiting.pop_front_if(|waiter| waiter.until <= now) {
             let _ = waiter.reply.send(Err(TakeError::TimedOut(limit)));
@@ -388,43 +413,24 @@ impl Owner {
         });
     }
 
-    /// Returns whether this is a new name of a machine of this pool.
-    fn is_own(&self, name: &str) -> bool {
-        let is_like_ours = |rest: &str| {
-            let (seconds, number) = rest.split_once('-')?;
-            let is_number = seconds.bytes().all(|byte| byte.is_ascii_digit());
-            Some(is_number && number.len() == 8 && u32::from_str_radix(number, 16).is_ok())
-        };
-        let rest = name.strip_prefix(&*self.options.prefix);
-        !self.machines.contains_key(name) && rest.and_then(is_like_ours) == Some(true)
-    }
-
-    fn new_name(&self, now: Duration) -> Arc<str> {
+    pub(super) fn new_name(&self, now: Duration) -> Arc<str> {
         let (prefix, seconds) = (&self.options.prefix, now.as_secs());
         format!("{prefix}{seconds}-{:08x}", fastrand::u32(..)).into()
     }
 
-    fn create(&mut self, name: Arc<str>, machine: Machine) {
+    pub(super) fn create(&mut self, name: Arc<str>, machine: Machine) {
         let mut entry = Entry::new(machine, self.now());
         entry.is_busy = true;
+        if let Some(journal) = &mut self.journal {
+            // Before it can exist.
+            entry.note(&name, journal);
+        }
         self.machines.insert(Arc::clone(&name), entry);
         let (driver, limit) = (Arc::clone(&self.driver), self.options.create_timeout);
         self.work.spawn(async move {
             let created = within(limit, async { driver.create(&name).await }).await;
             Answer::Created(name, created)
         });
-    }
-
-    /// Takes a machine that exists. It counts as used once, since what it has done is not known.
-    fn take_over(&mut self, name: Arc<str>, now: Duration) {
-        let mut machine = Machine::creating(now);
-        machine.take_over();
-        if self.options.limits.jobs_left(machine.jobs()) > 0 {
-            self.create(name, machine);
-        } else {
-            machine.remove(now, Reason::TooManyJobs);
-            self.machines.insert(name, Entry::new(machine, now));
-        }
     }
 
     fn answered(&mut self, answer: Result<Answer, tokio::task::JoinError>) {
@@ -434,16 +440,7 @@ impl Owner {
         match answer {
             Answer::Listed(Ok(names)) => {
                 self.is_listed = true;
-                for name in names {
-                    if !self.is_own(&name) {
-                        continue;
-                    }
-                    tracing::info!(
-                        machine = name,
-                        "A machine of an earlier process is taken over."
-                    );
-                    self.take_over(name.into(), now);
-                }
+                self.take_over(names, now);
             }
             Answer::Listed(Err(error)) => {
                 tracing::warn!(error = %chain(&error), "The machines cannot be listed; none is created before.");
@@ -456,7 +453,12 @@ impl Owner {
                     entry.checked(&name, checked, threshold, now);
                 }
             }
-            Answer::Removed(name, Ok(())) => drop(self.machines.remove(&name)),
+            Answer::Removed(name, Ok(())) => {
+                self.machines.remove(&name);
+                if let Some(journal) = &mut self.journal {
+                    journal.note(&name, None);
+                }
+            }
             Answer::Removed(name, Err(error)) => {
                 if let Some(entry) = self.machines.get_mut(&name) {
                     entry.is_busy = false;
@@ -479,6 +481,7 @@ impl Owner {
     }
 
     fn created(&mut self, name: &Arc<str>, created: Result<Endpoint, DriverError>, now: Duration) {
+        let limit = self.options.acquire_timeout;
         let Some(entry) = self.machines.get_mut(name) else {
             return;
         };
@@ -494,9 +497,10 @@ impl Owner {
                 self.failed_creations = 0;
                 entry.endpoint = Some(Arc::new(endpoint));
                 entry.checked = now;
-                match entry.machine.retired() {
-                    None => entry.machine.finish_creation(now),
-                    Some(reason) => entry.machine.remove(now, reason),
+                match (entry.machine.retired(), entry.restored.take()) {
+                    (None, None) => entry.machine.finish_creation(now),
+                    (None, Some(restored)) => entry.restore(&restored, now, limit),
+                    (Some(reason), _) => entry.machine.remove(now, reason),
                 }
             }
             Err(error) => {
@@ -529,7 +533,7 @@ impl Owner {
 }
 
 /// Calls a driver. A panic and the end of the time are errors.
-async fn within<T>(
+pub(super) async fn within<T>(
     limit: Duration,
     call: impl Future<Output = Result<T, DriverError>>,
 ) -> Result<T, DriverError> {
@@ -543,6 +547,6 @@ async fn within<T>(
     }
 }
 
-fn backoff(first: Duration, failures: u32, longest: Duration) -> Duration {
+pub(super) fn backoff(first: Duration, failures: u32, longest: Duration) -> Duration {
     first.saturating_mul(1 << failures.min(20)).min(longest)
 }

@@ -1,8 +1,12 @@
 //! The report about the machines of a pool.
 
 use crate::machine::{Machine, State};
-use crate::policy::Decision;
-use std::time::Duration;
+use crate::options::PoolOptions;
+use crate::policy::{Decision, decide};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A machine, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +28,19 @@ pub struct MachineStatus {
 }
 
 impl MachineStatus {
+    /// Returns what a pool with these options makes of the machines of a [journal](crate::Journal), without a job that waits.
+    pub fn of_journal(machines: &BTreeMap<Arc<str>, Machine>, options: &PoolOptions) -> Vec<Self> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let (now, rule) = (
+            now.unwrap_or_default(),
+            options.schedule.rule_at(Timestamp::now()),
+        );
+        let all = machines.iter().map(|(name, machine)| (&**name, machine));
+        let decision = decide(all.clone(), 0, rule, &options.limits, now);
+        let status = all.map(|(name, machine)| Self::new(name, machine, &decision, 0, now));
+        status.collect()
+    }
+
     pub(super) fn new(
         name: &str,
         machine: &Machine,

@@ -1,6 +1,7 @@
 //! The pool and the layer, with a driver whose machines are entries of a list and whose time is virtual.
 
 mod driver;
+mod journal;
 mod layer;
 mod pool;
 mod random;

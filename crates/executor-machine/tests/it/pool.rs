@@ -18,7 +18,7 @@ fn world(options: PoolOptions) -> World {
 }
 
 fn with_driver(options: PoolOptions, driver: FakeDriver) -> World {
-    let (pool, owner) = Pool::new(options, driver.shared());
+    let (pool, owner) = Pool::new(options, driver.shared(), None);
     let mut tasks = JoinSet::new();
     tasks.spawn(owner);
     World {

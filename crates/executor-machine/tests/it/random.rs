@@ -109,7 +109,7 @@ proptest! {
             let driver = FakeDriver::default();
             let mut first = options(1);
             first.limits.machines = MOST;
-            let (pool, owner) = Pool::new(first, driver.shared());
+            let (pool, owner) = Pool::new(first, driver.shared(), None);
             let mut tasks = JoinSet::new();
             tasks.spawn(owner);
             let mut leases = Vec::new();
