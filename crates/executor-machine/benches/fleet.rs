@@ -8,7 +8,7 @@ use executor_machine::machine::Machine;
 use executor_machine::policy::{Limits, decide};
 use executor_machine::schedule::{Idle, Rule};
 use executor_machine::simulation::{Cloud, SimulatedJob, simulate};
-use executor_machine::{Acquired, DriverError, MachineDriver, Pool, PoolOptions};
+use executor_machine::{Acquired, DriverError, MachineDriver, Pool, PoolOptions, Records};
 use jiff::Timestamp;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ fn decision() {
 async fn hand_over(machines: u32) {
     let mut options = PoolOptions::new("bench-");
     options.schedule.otherwise = rule(machines);
-    let (pool, owner) = Pool::new(options, Arc::new(Instantly), None);
+    let (pool, owner) = Pool::new(options, Arc::new(Instantly), Records::default());
     let mut tasks = JoinSet::new();
     tasks.spawn(owner);
     let mut times = Vec::new();

@@ -2,9 +2,8 @@
 
 use crate::driver::MachineDriver;
 use crate::executor::MachineExecutor;
-use crate::journal::Journal;
 use crate::options::PoolOptions;
-use crate::pool::{Acquired, Pool};
+use crate::pool::{Acquired, Pool, Records};
 use crate::ticket::Ticket;
 use async_trait::async_trait;
 use executor_core::{
@@ -45,26 +44,18 @@ pub struct MachineLayer {
 type OwnerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl MachineLayer {
-    /// Returns a layer with a pool of its own, whose machines count as used once after a restart.
+    /// Returns a layer with a pool of its own, which writes nothing down.
     pub fn new(options: PoolOptions, driver: Arc<dyn MachineDriver>) -> Self {
-        Self::with(options, driver, None)
+        Self::with_records(options, driver, Records::default())
     }
 
-    /// Returns a layer with a pool of its own. After a restart it has the machines as they were, and continues jobs on them.
-    pub fn with_journal(
+    /// Returns a layer with a pool of its own, which has a journal or metrics.
+    pub fn with_records(
         options: PoolOptions,
         driver: Arc<dyn MachineDriver>,
-        journal: Journal,
+        records: Records,
     ) -> Self {
-        Self::with(options, driver, Some(journal))
-    }
-
-    fn with(
-        options: PoolOptions,
-        driver: Arc<dyn MachineDriver>,
-        journal: Option<Journal>,
-    ) -> Self {
-        let (pool, owner) = Pool::new(options, driver, journal);
+        let (pool, owner) = Pool::new(options, driver, records);
         Self {
             pool,
             owner: Arc::new(Mutex::new(Some(Box::pin(owner)))),

@@ -2,12 +2,14 @@
 
 mod entry;
 mod owner;
+mod slots;
 mod status;
 mod takeover;
 
 use crate::driver::MachineDriver;
 use crate::journal::Journal;
 use crate::machine::State;
+use crate::metrics::MachineMetrics;
 use crate::options::PoolOptions;
 use executor_core::{CancelCause, Cancellation, Endpoint, HumanDuration};
 use std::sync::Arc;
@@ -22,6 +24,16 @@ pub use status::MachineStatus;
 #[derive(Debug, Clone)]
 pub struct Pool {
     owner: mpsc::UnboundedSender<Message>,
+}
+
+/// What a pool writes down. Default: nothing.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// What the machines have done, for the next process. Without it, a machine of an earlier process counts as used once, and
+    /// jobs there are not continued.
+    pub journal: Option<Journal>,
+    /// Metrics.
+    pub metrics: Option<MachineMetrics>,
 }
 
 /// A request to the owner of the machines.
@@ -100,18 +112,16 @@ pub enum TakeError {
 impl Pool {
     /// Returns a pool, and the future that owns its machines. The caller runs that until it returns, after
     /// [`shutdown`](Self::shutdown).
-    ///
-    /// Without a journal, a machine of an earlier process counts as used once, and jobs on it are not continued.
     pub fn new(
         options: PoolOptions,
         driver: Arc<dyn MachineDriver>,
-        journal: Option<Journal>,
+        records: Records,
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let pool = Self {
             owner: sender.clone(),
         };
-        (pool, owner::run(options, driver, journal, sender, receiver))
+        (pool, owner::run(options, driver, records, sender, receiver))
     }
 
     /// Asks for room for a job that is not there yet. Never waits.

@@ -2,10 +2,11 @@
 
 use super::entry::{Entry, SHORTEST_PAUSE};
 use super::status::MachineStatus;
-use super::{Acquired, Lease, Message, Promise, TakeError};
+use super::{Lease, Message, Records, TakeError};
 use crate::driver::{DriverError, MachineDriver};
 use crate::journal::Journal;
 use crate::machine::{Machine, Reason, State};
+use crate::metrics::MachineMetrics;
 use crate::options::PoolOptions;
 use crate::policy::{Decision, Limits, decide};
 use crate::schedule::Rule;
@@ -29,7 +30,22 @@ const RULE_INTERVAL: Duration = Duration::from_mins(1);
 /// A job that waits for a slot.
 pub(super) struct Waiter {
     pub(super) reply: oneshot::Sender<Result<Lease, TakeError>>,
+    pub(super) since: Duration,
     pub(super) until: Duration,
+}
+
+impl Waiter {
+    fn new(
+        reply: oneshot::Sender<Result<Lease, TakeError>>,
+        now: Duration,
+        options: &PoolOptions,
+    ) -> Self {
+        Self {
+            reply,
+            since: now,
+            until: now.saturating_add(options.acquire_timeout),
+        }
+    }
 }
 
 /// What the driver has answered.
@@ -47,6 +63,9 @@ pub(super) struct Owner {
     pub(super) sender: mpsc::UnboundedSender<Message>,
     pub(super) machines: BTreeMap<Arc<str>, Entry>,
     pub(super) journal: Option<Journal>,
+    pub(super) metrics: Option<MachineMetrics>,
+    /// When the states of the machines were measured last.
+    pub(super) measured: Instant,
     pub(super) waiting: VecDeque<Waiter>,
     /// Jobs of an earlier process, each with its machine.
     pub(super) returning: Vec<(Arc<str>, Waiter)>,
@@ -70,7 +89,7 @@ pub(super) struct Owner {
 pub(super) async fn run(
     options: PoolOptions,
     driver: Arc<dyn MachineDriver>,
-    journal: Option<Journal>,
+    records: Records,
     sender: mpsc::UnboundedSender<Message>,
     mut receiver: mpsc::UnboundedReceiver<Message>,
 ) {
@@ -80,7 +99,9 @@ pub(super) async fn run(
         driver,
         sender,
         machines: BTreeMap::new(),
-        journal,
+        journal: records.journal,
+        metrics: records.metrics,
+        measured: Instant::now(),
         waiting: VecDeque::new(),
         returning: Vec::new(),
         promised: 0,
@@ -98,6 +119,7 @@ pub(super) async fn run(
     loop {
         let next = owner.step();
         owner.write_journal();
+        owner.measure();
         if owner.is_over() {
             break;
         }
@@ -127,7 +149,7 @@ impl Owner {
         since_epoch + start.elapsed()
     }
 
-    fn rule(&self) -> &Rule {
+    pub(super) fn rule(&self) -> &Rule {
         self.options.schedule.rule_at(Timestamp::now())
     }
 
@@ -140,6 +162,16 @@ impl Owner {
             ..self.options.limits
         };
         decide(machines, waiting, self.rule(), &limits, now)
+    }
+
+    /// Notes the states of the machines, and the time in those of the last call.
+    fn measure(&mut self) {
+        let Some(metrics) = &self.metrics else {
+            return;
+        };
+        let measured = std::mem::replace(&mut self.measured, Instant::now());
+        let states = self.machines.values().map(|entry| entry.machine.state());
+        metrics.states(states, measured.elapsed());
     }
 
     fn is_over(&self) -> bool {
@@ -159,17 +191,23 @@ impl Owner {
             // It learns that the pool is closed.
             Message::Take(reply) if !self.closing.is_empty() => drop(reply),
             Message::Take(reply) => {
-                let until = now.saturating_add(self.options.acquire_timeout);
-                self.waiting.push_back(Waiter { reply, until });
+                self.waiting
+                    .push_back(Waiter::new(reply, now, &self.options));
             }
             Message::Retake(_, reply) if !self.closing.is_empty() => drop(reply),
             Message::Retake(name, reply) => {
-                let until = now.saturating_add(self.options.acquire_timeout);
-                self.returning.push((name, Waiter { reply, until }));
+                self.returning
+                    .push((name, Waiter::new(reply, now, &self.options)));
             }
             Message::Started(name) => {
                 if let Some(entry) = self.machines.get_mut(&name) {
                     entry.machine.start(now);
+                    if let Some(metrics) = &self.metrics {
+                        metrics.used();
+                        if entry.machine.jobs() == 1 {
+                            metrics.first_job(now.saturating_sub(entry.machine.created()));
+                        }
+                    }
                     tracing::info!(
                         machine = &*name,
                         jobs = entry.machine.jobs(),
@@ -230,78 +268,6 @@ impl Owner {
         status.collect()
     }
 
-    fn acquire(&mut self, now: Duration) -> Acquired {
-        // Without a list there are no machines, and the driver may not answer at all.
-        let is_unlisted = !self.is_listed && !self.list_again.is_zero();
-        if !self.closing.is_empty() || is_unlisted {
-            return Acquired::Full;
-        }
-        if self.rule().preemptive {
-            // Those that wait already come first.
-            let lease = if self.waiting.is_empty() {
-                self.reserve(now)
-            } else {
-                None
-            };
-            if let Some(lease) = lease {
-                return Acquired::Reserved(lease);
-            }
-            // A job that continues needs no machine of its own.
-            if self.promised >= self.orphans() {
-                tracing::info!("No free machines that can process builds.");
-                return Acquired::Full;
-            }
-            return self.promise();
-        }
-        if !std::mem::replace(&mut self.on_demand_noted, true) {
-            tracing::info!(
-                "IdleCount is set to 0, so the machine will be created on demand in the context of the job."
-            );
-        }
-        let limits = &self.options.limits;
-        // A job that continues needs no machine of its own.
-        if limits.machines > 0 && self.promised >= self.orphans() {
-            let mut room = limits.machines.saturating_mul(limits.slots);
-            for entry in self.machines.values() {
-                let is_retired = entry.machine.retired().is_some();
-                let taken = if is_retired {
-                    limits.slots
-                } else {
-                    entry.machine.in_use()
-                };
-                room = room.saturating_sub(taken);
-            }
-            let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
-            if room <= self.promised.saturating_add(waiting) {
-                return Acquired::Full;
-            }
-        }
-        self.promise()
-    }
-
-    fn promise(&mut self) -> Acquired {
-        self.promised += 1;
-        Acquired::OnDemand(Promise {
-            owner: self.sender.clone(),
-        })
-    }
-
-    /// Reserves a slot: of the machine with the most jobs, then of the one that became idle last.
-    fn reserve(&mut self, now: Duration) -> Option<Lease> {
-        let limits = &self.options.limits;
-        let machines = self.machines.iter_mut();
-        let free = machines.filter(|(_, entry)| entry.machine.free(limits) > 0);
-        let (name, entry) =
-            free.max_by_key(|(_, entry)| (entry.machine.in_use(), entry.machine.since()))?;
-        let endpoint = entry.endpoint.clone()?;
-        entry.machine.reserve(now);
-        if let Some(journal) = &mut self.journal {
-            // Before its job can begin.
-            entry.note(name, journal);
-        }
-        Some(Lease::new(name, endpoint, false, &self.sender))
-    }
-
     /// Does what is due, and returns when it is to be called again at the latest.
     fn step(&mut self) -> Duration {
         let now = self.now();
@@ -310,9 +276,14 @@ impl Owner {
             let Some(lease) = self.reserve(now) else {
                 break;
             };
-            let waiter = self.waiting.pop_front();
+            let Some(waiter) = self.waiting.pop_front() else {
+                break;
+            };
+            if let Some(metrics) = &self.metrics {
+                metrics.handed_over(now.saturating_sub(waiter.since));
+            }
             // One that is not received is dropped, which frees it.
-            let _ = waiter.map(|waiter| waiter.reply.send(Ok(lease)));
+            let _ = waiter.reply.send(Ok(lease));
         }
         let mut next = self.step_returning(now);
         let limit = self.options.acquire_timeout;
@@ -454,7 +425,10 @@ impl Owner {
                 }
             }
             Answer::Removed(name, Ok(())) => {
-                self.machines.remove(&name);
+                let entry = self.machines.remove(&name);
+                if let (Some(metrics), Some(entry)) = (&self.metrics, entry) {
+                    metrics.removed(now.saturating_sub(entry.machine.since()));
+                }
                 if let Some(journal) = &mut self.journal {
                     journal.note(&name, None);
                 }
@@ -468,6 +442,9 @@ impl Owner {
                         LONGEST_REMOVAL_PAUSE,
                     );
                     entry.failed_removals += 1;
+                    if let Some(metrics) = &self.metrics {
+                        metrics.failed_to_remove();
+                    }
                     entry.removable = now + pause;
                     tracing::warn!(
                         machine = &*name,
@@ -487,6 +464,11 @@ impl Owner {
         };
         entry.is_busy = false;
         let took = now.saturating_sub(entry.machine.since());
+        match (&self.metrics, &created) {
+            (Some(metrics), Ok(_)) if entry.restored.is_none() => metrics.created(took),
+            (Some(metrics), Err(_)) => metrics.failed_to_create(took),
+            _ => {}
+        }
         match created {
             Ok(endpoint) => {
                 tracing::info!(

@@ -7,7 +7,7 @@ use executor_core::prelude::*;
 use executor_machine::machine::State;
 use executor_machine::{
     Acquired, Journal, JournalError, Lease, MachineLayer, MachineStatus, Pool, PoolOptions,
-    TakeError,
+    Records, TakeError,
 };
 use executor_testkit::{OptionsBuilder, ScriptedAbilities, ScriptedProvider, runner_config};
 use parking_lot::Mutex;
@@ -42,8 +42,15 @@ impl World {
         Journal::open(self.directory.path()).expect("a journal")
     }
 
+    fn records(&self) -> Records {
+        Records {
+            journal: Some(self.journal()),
+            metrics: None,
+        }
+    }
+
     fn start(&self, options: PoolOptions) -> Process {
-        let (pool, owner) = Pool::new(options, self.driver.shared(), Some(self.journal()));
+        let (pool, owner) = Pool::new(options, self.driver.shared(), self.records());
         let mut tasks = JoinSet::new();
         tasks.spawn(owner);
         Process { pool, tasks }
@@ -314,7 +321,7 @@ async fn handle_of_a_job_names_its_machine() {
         ..ScriptedAbilities::default()
     });
     let start = || {
-        let layer = MachineLayer::with_journal(one(), world.driver.shared(), world.journal());
+        let layer = MachineLayer::with_records(one(), world.driver.shared(), world.records());
         let inner = inner.clone();
         let reporting = DefaultExecutorProvider::new(ShellDialect::Sh).with_creator(
             move |data: &ExecutorData| {

@@ -3,5 +3,6 @@
 mod driver;
 mod journal;
 mod layer;
+mod observed;
 mod pool;
 mod random;

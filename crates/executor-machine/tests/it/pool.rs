@@ -1,7 +1,7 @@
 use crate::driver::{BOOT, FakeDriver, options};
 use executor_core::{CancelCause, Cancellation};
 use executor_machine::machine::State;
-use executor_machine::{Acquired, Lease, Pool, PoolOptions, TakeError};
+use executor_machine::{Acquired, Lease, Pool, PoolOptions, Records, TakeError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -18,7 +18,7 @@ fn world(options: PoolOptions) -> World {
 }
 
 fn with_driver(options: PoolOptions, driver: FakeDriver) -> World {
-    let (pool, owner) = Pool::new(options, driver.shared(), None);
+    let (pool, owner) = Pool::new(options, driver.shared(), Records::default());
     let mut tasks = JoinSet::new();
     tasks.spawn(owner);
     World {

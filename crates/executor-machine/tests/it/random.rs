@@ -2,7 +2,7 @@
 
 use crate::driver::{BOOT, FakeDriver, options};
 use executor_core::Cancellation;
-use executor_machine::{Acquired, Lease, Pool};
+use executor_machine::{Acquired, Lease, Pool, Records};
 use proptest::prelude::*;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -109,7 +109,7 @@ proptest! {
             let driver = FakeDriver::default();
             let mut first = options(1);
             first.limits.machines = MOST;
-            let (pool, owner) = Pool::new(first, driver.shared(), None);
+            let (pool, owner) = Pool::new(first, driver.shared(), Records::default());
             let mut tasks = JoinSet::new();
             tasks.spawn(owner);
             let mut leases = Vec::new();
