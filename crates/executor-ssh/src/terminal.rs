@@ -8,8 +8,7 @@ use executor_core::{
     BuildDirs, BuildError, Cancellation, ExitCode, ShellInfo, StageStatus, StageVariables,
 };
 use parking_lot::Mutex;
-use shells::{InteractiveShell, ShellCommand, feed_exports, quote_sh};
-use std::fmt::Write as _;
+use shells::{InteractiveShell, ShellCommand, quote_sh};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -60,33 +59,7 @@ impl SshTerminal {
             InteractiveShell::new(&self.shell, &directory, &request.title, &request.history)
                 .map_err(invalid)?;
         interactive.profile = request.profile;
-        let quoted = quote_sh(&directory).map_err(invalid)?;
-        let mut script = format!("umask 077\nmkdir -p {quoted} || exit 1\n");
-        let exports = feed_exports(&variables, &self.dirs.temp_dir)?;
-        let mut write = |path: &str, text: &str| -> Result<(), BuildError> {
-            let (path, text) = (
-                quote_sh(path).map_err(invalid)?,
-                quote_sh(text).map_err(invalid)?,
-            );
-            // Writing to a string does not fail.
-            let _ = writeln!(script, "printf %s {text} >{path} || exit 1");
-            Ok(())
-        };
-        for (file, text) in [
-            (InteractiveShell::START_FILE, interactive.start_file()),
-            (InteractiveShell::SCRIPT_FILE, interactive.script_file()),
-            (InteractiveShell::HISTORY_FILE, String::new()),
-            // In a file, not on a command line, because the values are secret.
-            (InteractiveShell::EXPORTS_FILE, exports),
-        ] {
-            write(&format!("{directory}/{file}"), &text)?;
-        }
-        for file in &variables.files {
-            if file.is_file_name() {
-                let text = String::from_utf8_lossy(&file.content);
-                write(&format!("{}/{}", self.dirs.temp_dir, file.key), &text)?;
-            }
-        }
+        let script = interactive.setup_script(&variables, &self.dirs.temp_dir)?;
         let answer = self.link.run(&script, ANSWER, cancellation).await?;
         if answer.exit.code != 0 {
             let retry = executor_core::Retryability::Temporary;

@@ -45,7 +45,10 @@ pub fn feed(command: &StageCommand, temp_dir: &str, mark: &str) -> Result<Vec<u8
 /// # Errors
 ///
 /// When a value contains a NUL byte.
-pub fn feed_exports(variables: &StageVariables, temp_dir: &str) -> Result<String, BuildError> {
+pub(crate) fn feed_exports(
+    variables: &StageVariables,
+    temp_dir: &str,
+) -> Result<String, BuildError> {
     let mut text = String::new();
     let own = variables.environment.iter();
     let own = own.map(|(key, value)| (key, value.clone()));

@@ -1,11 +1,13 @@
 //! The files of an interactive shell in a job's environment.
 
+use crate::feed::feed_exports;
 use crate::posix::{IMPORT_ENVIRONMENT, Posix};
 use crate::quote::{refuse_nul, sh, sh_always};
 use crate::user::UserCommand;
 use crate::writer::Writer;
 use crate::{ScriptError, ScriptOptions, ShellCommand};
 use executor_core::shell::{ShellDialect, ShellInfo};
+use executor_core::{BuildError, StageVariables};
 use std::fmt::Write as _;
 
 /// An interactive sh or bash in a job, with commands that show and run the job's script.
@@ -143,6 +145,61 @@ impl<'a> InteractiveShell<'a> {
         script.finish()
     }
 
+    /// Returns the names and texts of the files in the shell's directory, with the variables for which the values of file variables
+    /// are in `temp_dir`.
+    ///
+    /// # Errors
+    ///
+    /// When a value contains a NUL byte.
+    pub fn files(
+        &self,
+        variables: &StageVariables,
+        temp_dir: &str,
+    ) -> Result<[(&'static str, String); 4], BuildError> {
+        Ok([
+            (Self::START_FILE, self.start_file()),
+            (Self::SCRIPT_FILE, self.script_file()),
+            (Self::HISTORY_FILE, String::new()),
+            // In a file, not on a command line or in the environment, because the values are secret.
+            (Self::EXPORTS_FILE, feed_exports(variables, temp_dir)?),
+        ])
+    }
+
+    /// Returns a script for `sh` that creates the shell's directory with its [files](Self::files), and `temp_dir` with the file variables.
+    ///
+    /// It contains the values of variables, so pass it on standard input. A failure ends it with exit code 1.
+    ///
+    /// # Errors
+    ///
+    /// When a text contains a NUL byte.
+    pub fn setup_script(
+        &self,
+        variables: &StageVariables,
+        temp_dir: &str,
+    ) -> Result<String, BuildError> {
+        let mut script = format!(
+            "umask 077\nmkdir -p {} {} || exit 1\n",
+            sh(self.directory),
+            sh(temp_dir)
+        );
+        let mut write = |path: &str, text: &str| {
+            if text.contains('\0') {
+                return Err(BuildError::config(format!("{path} contains a NUL byte")));
+            }
+            // Writing to a string does not fail.
+            let _ = writeln!(script, "printf %s {} >{} || exit 1", sh(text), sh(path));
+            Ok(())
+        };
+        for (file, text) in self.files(variables, temp_dir)? {
+            write(&self.path(file), &text)?;
+        }
+        for file in variables.files.iter().filter(|it| it.is_file_name()) {
+            let text = String::from_utf8_lossy(&file.content);
+            write(&format!("{temp_dir}/{}", file.key), &text)?;
+        }
+        Ok(script)
+    }
+
     fn path(&self, name: &str) -> String {
         format!("{}/{name}", self.directory)
     }
@@ -262,6 +319,28 @@ mod tests {
         assert!(!interactive.start_file().contains(".bashrc"));
         interactive.profile = true;
         assert!(interactive.start_file().contains(".bashrc"));
+    }
+
+    #[test]
+    fn setup_script_quotes_what_it_writes() {
+        use executor_testkit::CommandBuilder;
+
+        let shell = ShellInfo::new(ShellDialect::Bash);
+        let interactive = InteractiveShell::new(&shell, "/t/.shell 1", "", &[]).unwrap();
+        let variables = |value: &str| {
+            let command = CommandBuilder::new("").variable("A", "it's");
+            command.file("F", value.as_bytes()).build().variables
+        };
+        let script = interactive.setup_script(&variables("$(id)"), "/t").unwrap();
+        for expected in [
+            "umask 077\nmkdir -p '/t/.shell 1' /t || exit 1\n",
+            "\nprintf %s '' >'/t/.shell 1/history' || exit 1\n",
+            "\nprintf %s '$(id)' >/t/F || exit 1\n",
+        ] {
+            assert!(script.contains(expected), "{script}");
+        }
+        let refused = interactive.setup_script(&variables("a\0b"), "/t");
+        assert_eq!(refused.unwrap_err().to_string(), "/t/F contains a NUL byte");
     }
 
     #[test]

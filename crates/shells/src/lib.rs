@@ -52,7 +52,7 @@ mod writer;
 pub use command::{DETECT_SHELL, ShellCommand};
 pub use error::ScriptError;
 pub use export::export_prologue;
-pub use feed::{feed, feed_exports};
+pub use feed::feed;
 pub use git::{GitPlan, GitSettings};
 pub use helper::{
     HELPER, HELPER_DIR, HelperArgument, HelperCall, HelperGroup, HelperRule, HelperStage,

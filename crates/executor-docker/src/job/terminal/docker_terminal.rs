@@ -13,7 +13,7 @@ use executor_core::ability::{Terminal, TerminalRequest, TerminalSession};
 use executor_core::{BuildDirs, BuildError, Cancellation, ShellInfo, StageVariables};
 use futures_util::StreamExt;
 use parking_lot::Mutex;
-use shells::{InteractiveShell, MarkedLine, ShellCommand, feed_exports};
+use shells::{InteractiveShell, MarkedLine, ShellCommand};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -90,17 +90,11 @@ impl DockerTerminal {
             InteractiveShell::new(&self.shell, &directory, &request.title, &request.history)
                 .map_err(wrong)?;
         interactive.profile = request.profile;
-        let exports = feed_exports(&variables, &self.dirs.temp_dir);
-        let exports = exports.map_err(|error| DockerError::config(error.to_string()))?;
+        let files = interactive.files(&variables, &self.dirs.temp_dir);
+        let files = files.map_err(|error| DockerError::config(error.to_string()))?;
         let mut tree = Tree::new(self.owner);
         tree.only_directory(&name, 0o700)?;
-        for (file, text) in [
-            (InteractiveShell::START_FILE, interactive.start_file()),
-            (InteractiveShell::SCRIPT_FILE, interactive.script_file()),
-            (InteractiveShell::HISTORY_FILE, String::new()),
-            // In a file, not in the exec's environment, because the values are secret.
-            (InteractiveShell::EXPORTS_FILE, exports),
-        ] {
+        for (file, text) in files {
             tree.file(&format!("{name}/{file}"), 0o600, text.as_bytes())?;
         }
         for file in &variables.files {
