@@ -5,7 +5,6 @@ use crate::job::container::{JobContainer, agent_place};
 use crate::job::files::JobFiles;
 use crate::job::files::chown;
 use crate::job::files::tree::{Owner, Tree};
-use crate::job::resume::ResumeRecord;
 use crate::job::stage::StageRunner;
 use crate::job::stage::helper::Helper;
 use crate::job::terminal::DockerTerminal;
@@ -15,6 +14,7 @@ use executor_core::{BuildError, Cancellation, ShellInfo, StageCommand};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use steps::RunRecord;
 use tokio::time::timeout;
 
 /// The time limit for changing the owner of files back.
@@ -34,7 +34,7 @@ pub(crate) struct Prepared {
     pub(crate) are_ready: bool,
     pub(crate) terminal: Arc<DockerTerminal>,
     /// The record for another process to resume from; none without the agent.
-    pub(crate) record: Option<ResumeRecord>,
+    pub(crate) record: Option<RunRecord>,
     /// Changes the owner of files back when the container is dead.
     pub(crate) rescuer: Option<Helper>,
 }

@@ -10,6 +10,7 @@ mod options;
 mod request;
 mod responses;
 mod retry;
+mod run_record;
 mod run_spec;
 mod run_status;
 mod step_report;
@@ -19,6 +20,7 @@ mod transfer;
 
 pub use error::{StepsError, StepsErrorClass};
 pub use options::ClientOptions;
+pub use run_record::{RecordedRun, RecordedRuns, RunRecord};
 pub use run_spec::{Progress, RunSpec, RunSteps, RunTiming, ScriptStep};
 pub use run_status::{AgentInfo, RunId, RunResult, RunState, RunStatus};
 pub use step_report::{StepInvocation, StepProcess, StepReport, StepReports, StepState};

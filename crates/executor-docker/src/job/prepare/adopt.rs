@@ -11,18 +11,19 @@ use crate::job::prepare::assemble::{AgentParts, Parts, PreparedTransport, reach_
 use crate::job::prepare::preparation::Preparation;
 use crate::job::prepare::resources;
 use crate::job::prepared::Prepared;
-use crate::job::resume::{ContainerRef, RequestStates, ResumeRecord};
+use crate::job::resume::ContainerRef;
 use crate::network::JobNetwork;
 use bollard::models::ContainerInspectResponse;
 use executor_core::Cancellation;
 use std::path::Path;
 use std::sync::Arc;
+use steps::{RecordedRuns, RunRecord};
 
 /// The job to resume.
 #[derive(Debug)]
 pub(crate) struct Adoption {
     pub(crate) container_ref: ContainerRef,
-    pub(crate) runs: RequestStates,
+    pub(crate) runs: RecordedRuns,
 }
 
 /// Finds the container and its other objects; creates nothing.
@@ -96,7 +97,7 @@ pub(crate) async fn adopt(
     let agent = AgentParts {
         client,
         prefix: names.base().to_owned(),
-        record: ResumeRecord::new(container_ref, runs, preparation.observer.clone()),
+        record: RunRecord::new(container_ref.handle(), runs, preparation.observer.clone()),
     };
     let parts = Parts {
         container,

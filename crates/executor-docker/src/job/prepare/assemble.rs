@@ -10,7 +10,6 @@ use crate::job::files::chown;
 use crate::job::files::tree::Owner;
 use crate::job::prepare::preparation::Preparation;
 use crate::job::prepared::Prepared;
-use crate::job::resume::ResumeRecord;
 use crate::job::stage::agent::AgentRunner;
 use crate::job::stage::attach::AttachRunner;
 use crate::job::stage::connector::AgentConnector;
@@ -24,6 +23,7 @@ use executor_core::ability::FileTransfer;
 use executor_core::{Cancellation, JobTraceExt};
 use std::collections::HashMap;
 use std::sync::Arc;
+use steps::RunRecord;
 use steps::agent::locate_socket;
 use steps::{ClientOptions, JobCredentials, StepsClient, StepsError};
 
@@ -57,7 +57,7 @@ pub(crate) struct AgentParts {
     pub(crate) client: StepsClient,
     /// The prefix of request ids.
     pub(crate) prefix: String,
-    pub(crate) record: ResumeRecord,
+    pub(crate) record: RunRecord,
 }
 
 impl Parts {

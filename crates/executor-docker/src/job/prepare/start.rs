@@ -16,7 +16,7 @@ use crate::job::prepare::preparation::Preparation;
 use crate::job::prepare::resources;
 use crate::job::prepare::started_container::StartedContainer;
 use crate::job::prepared::Prepared;
-use crate::job::resume::{ContainerRef, RequestStates, ResumeRecord};
+use crate::job::resume::ContainerRef;
 use crate::job::stage::transport::{StageTransport, TransportChoice};
 use crate::network::JobNetwork;
 use crate::service::Services;
@@ -24,6 +24,7 @@ use crate::warm::{Blueprint, Pool};
 use executor_core::{Cancellation, JobTraceExt};
 use std::sync::Arc;
 use steps::StepsClient;
+use steps::{RecordedRuns, RunRecord};
 /// Creates the container and waits until stages can run in it.
 pub(crate) async fn start(
     preparation: &Preparation,
@@ -95,7 +96,7 @@ pub(crate) async fn start(
     let name = image.reference.familiar();
     let agent = client.map(|client| {
         let container_ref = container_ref(preparation, &container, &network, &files);
-        with_agent(preparation, client, container_ref, &names)
+        with_agent(preparation, client, &container_ref, &names)
     });
     let details = details.ok_or_else(|| DockerError::config(fault::no_shell(&name)))?;
     let owner = details.owner();
@@ -180,12 +181,12 @@ fn container_ref(
 fn with_agent(
     preparation: &Preparation,
     client: StepsClient,
-    container_ref: ContainerRef,
+    container_ref: &ContainerRef,
     names: &Names,
 ) -> AgentParts {
-    let record = ResumeRecord::new(
-        container_ref,
-        RequestStates::default(),
+    let record = RunRecord::new(
+        container_ref.handle(),
+        RecordedRuns::default(),
         preparation.observer.clone(),
     );
     let prefix = names.base().to_owned();

@@ -3,14 +3,13 @@
 use crate::job::container::ended;
 use crate::job::container::execs::Execs;
 use crate::job::container::watch::{ContainerEnd, is_paused, unpause, wait_until_unpaused};
-use crate::job::resume::{RequestState, ResumeRecord};
 use crate::job::stage::stage_run::{SOON, Stage, Timing};
 use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, JobTraceExt, StageResult};
 use process::TraceOutput;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use steps::{Progress, RunId, RunSpec, RunTiming, StepsClient, StepsError};
+use steps::{Progress, RecordedRun, RunId, RunRecord, RunSpec, RunTiming, StepsClient, StepsError};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -29,7 +28,7 @@ pub(crate) struct AgentRunner {
     /// The number of requests for each stage.
     pub(crate) counts: HashMap<BuildStage, u32>,
     /// The record of all requests, including those of an earlier process.
-    pub(crate) record: ResumeRecord,
+    pub(crate) record: RunRecord,
     /// The last request. The agent keeps its result until the next stage: by then the caller has recorded it, and
     /// another process does not depend on the agent for it.
     pub(crate) ended: Option<RunId>,
@@ -46,10 +45,10 @@ impl AgentRunner {
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
         let id = self.next_id(&stage.command.stage);
         let begun = match self.record.state(&id) {
-            RequestState::Ended(result) => return Ok(*result),
-            RequestState::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
-            RequestState::Begun(offset) => Some(offset),
-            RequestState::New => {
+            RecordedRun::Ended(result) => return Ok(*result),
+            RecordedRun::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
+            RecordedRun::Begun(offset) => Some(offset),
+            RecordedRun::New => {
                 self.record.starting(&id);
                 None
             }
@@ -112,7 +111,7 @@ impl AgentRunner {
                 }
                 wait_until_unpaused(engine, container).await;
                 begun = match self.record.state(id) {
-                    RequestState::Begun(offset) => Some(offset),
+                    RecordedRun::Begun(offset) => Some(offset),
                     // A request that is sent again is started once.
                     _ => None,
                 };
