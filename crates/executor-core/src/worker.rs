@@ -103,17 +103,18 @@ impl Full {
     fn note(&mut self, worker: &Worker) {
         let runner = &worker.config.name;
         tracing::debug!(%runner, "No free executor, no job asked for.");
+        if !worker.active.scrape().is_empty() {
+            // With a job of this runner, the wait is the usual one.
+            self.since = None;
+            return;
+        }
         let since = *self.since.get_or_insert_with(Instant::now);
-        // With a job of this runner, the wait is the usual one.
-        if since.elapsed() < MENTIONED_AFTER
-            || self.is_mentioned
-            || !worker.active.scrape().is_empty()
-        {
+        if since.elapsed() < MENTIONED_AFTER || self.is_mentioned {
             return;
         }
         self.is_mentioned = true;
         tracing::warn!(
-            "The executor has no room for a job, although this runner has none there. Waiting for it."
+            "The executor has no free place, although no job of this runner has one. Waiting for another runner, or for a machine."
         );
     }
 }
