@@ -162,6 +162,14 @@ pub fn adopt_orphans() -> io::Result<()> {
     become_subreaper()
 }
 
+/// Collects dead orphans, but no children that other code started in the process group of this program.
+///
+/// The end of each [`Process`](crate::Process) does so too. For a program that adopts orphans of other programs and may start none itself
+/// for a long time.
+pub fn collect_adopted() {
+    adopted();
+}
+
 /// Collects dead orphans. Call it on every SIGCHLD.
 ///
 /// It leaves children that this crate started to the owner of their [`Process`](crate::Process). It does

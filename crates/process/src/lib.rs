@@ -107,7 +107,7 @@ mod scope;
 mod sys;
 
 pub use capture::{CaptureLimits, Captured};
-pub use children::{adopt_orphans, collect_orphans};
+pub use children::{adopt_orphans, collect_adopted, collect_orphans};
 pub use command::{Command, Stdin};
 pub use environment::Environment;
 pub use error::ProcessError;

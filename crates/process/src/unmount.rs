@@ -34,7 +34,7 @@ pub(crate) fn unmount(path: &Path) -> io::Result<bool> {
 
 /// Removes a directory that only one job used, also with mounts in it.
 ///
-/// As [`remove_tree`], but mounts are detached first: the mounted files are not the job's and stay unchanged.
+/// As [`remove_tree`], but mounts of directories and of files are detached first: the mounted files are not the job's and stay unchanged.
 /// The job's processes must have ended.
 ///
 /// # Errors
@@ -42,7 +42,13 @@ pub(crate) fn unmount(path: &Path) -> io::Result<bool> {
 /// As [`remove_tree`], and when this process may not unmount.
 pub fn remove_job_tree(path: &Path) -> io::Result<()> {
     match remove_tree(path) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+        // A directory of another device, or a file that something is mounted on.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::CrossesDevices | io::ErrorKind::ResourceBusy
+            ) =>
+        {
             detach_within(path).map_err(|source| {
                 let kind = source.kind();
                 io::Error::new(kind, format!("{error}, and cannot be unmounted: {source}"))

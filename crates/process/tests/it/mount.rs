@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use process::{Settings, Supervisor, can_mount, remove_tree};
+use process::{Settings, Supervisor, can_mount, remove_job_tree, remove_tree};
 
 use crate::runner::{mounts_below, overlay};
 use crate::support::{BOTH, supervisor};
@@ -99,7 +99,24 @@ async fn mount_inside_a_tree_is_never_emptied() {
     assert!(!tree.join("file").exists(), "the rest goes all the same");
 }
 
-/// Mounts a directory a second time until this is dropped.
+#[tokio::test]
+async fn mounts_on_files_are_detached_with_the_tree_of_a_job() {
+    if !may_mount() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let (theirs, tree) = (root.path().join("theirs"), root.path().join("tree"));
+    fs::create_dir(&tree).unwrap();
+    fs::write(&theirs, "kept").unwrap();
+    fs::write(tree.join("point"), "").unwrap();
+    let _unbind = bind(&theirs, &tree.join("point"));
+    assert!(remove_tree(&tree).is_err());
+    remove_job_tree(&tree).unwrap();
+    assert!(!tree.exists());
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), "kept");
+}
+
+/// Mounts a directory or a file a second time until this is dropped.
 fn bind(from: &Path, to: &Path) -> Bound {
     rustix::mount::mount_bind(from, to).unwrap();
     Bound(to.to_owned())
