@@ -1,12 +1,16 @@
 //! How a machine is reached.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// How the machine that a layer has reserved for a job is reached.
 ///
 /// A layer that provides machines puts it into the [`ExecutorData`](crate::ExecutorData); the executor inside uses it in place
 /// of the host of its own settings, and knows nothing of where machines come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// As JSON it is `{"engine": {"host": ".."}}` or `{"ssh": {"host": ".."}}`; other fields than the host may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Endpoint {
     /// An engine for containers.
     Engine {
@@ -21,6 +25,7 @@ pub enum Endpoint {
         /// Its name or address.
         host: String,
         /// Its port.
+        #[serde(default = "ssh_port")]
         port: u16,
         /// The user there; `None` leaves it to the executor's settings.
         user: Option<String>,
@@ -29,4 +34,8 @@ pub enum Endpoint {
         /// The file with its host key; `None` leaves it to the executor's settings.
         known_hosts_file: Option<PathBuf>,
     },
+}
+
+fn ssh_port() -> u16 {
+    22
 }

@@ -26,6 +26,19 @@ pub trait MachineDriver: Send + Sync + Debug {
     /// Whatever fails. The pool then calls [`remove`](Self::remove).
     async fn create(&self, name: &str) -> Result<Endpoint, DriverError>;
 
+    /// Waits until a machine that was created can have jobs, where `create` does not. Default: it can.
+    ///
+    /// # Errors
+    ///
+    /// Whatever fails. The pool then calls [`remove`](Self::remove).
+    ///
+    /// # Cancellation
+    ///
+    /// Safe to drop: the pool does so when it ends.
+    async fn await_ready(&self, _name: &str, _endpoint: &Endpoint) -> Result<(), DriverError> {
+        Ok(())
+    }
+
     /// Returns whether the machine can have jobs.
     ///
     /// # Errors

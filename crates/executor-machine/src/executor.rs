@@ -84,7 +84,7 @@ impl Executor for MachineExecutor {
     ) -> Result<PreparedEnvironment, BuildError> {
         self.stage.set(ExecutorStage::PREPARE);
         let handle = self.data.get::<ResumeHandle>();
-        let lease = match handle.and_then(|handle| handle.fields.get(MACHINE)) {
+        let lease = match handle.and_then(machine_of) {
             Some(machine) => self.ticket.retake(machine, cancellation).await?,
             None => self.ticket.lease(cancellation).await?,
         };
@@ -102,6 +102,9 @@ impl Executor for MachineExecutor {
         self.inner = self.provider.create(&data)?;
         self.stage.follow(self.inner.stage_cell());
         let prepared = self.inner.prepare(options, cancellation).await;
+        if let Some(lease) = self.lease.as_ref().filter(|_| prepared.is_ok()) {
+            lease.note_answer();
+        }
         prepared.inspect_err(|error| {
             if self.doubt_after(error) {
                 self.ticket.release();
@@ -169,6 +172,11 @@ impl Resumable for ResumableThere {
         let handle = self.inner.resume_handle()?;
         Some(on_machine(handle, self.lease.name()))
     }
+}
+
+/// Returns the name of the machine on which a job with this handle continues.
+pub fn machine_of(handle: &ResumeHandle) -> Option<&str> {
+    handle.fields.get(MACHINE).map(String::as_str)
 }
 
 fn on_machine(mut handle: ResumeHandle, machine: &str) -> ResumeHandle {

@@ -56,6 +56,7 @@
 //! ```
 
 pub mod driver;
+pub mod drivers;
 mod executor;
 mod journal;
 pub mod machine;
@@ -69,12 +70,15 @@ mod provider;
 pub mod schedule;
 pub mod settings;
 pub mod simulation;
+mod throttle;
 mod ticket;
 
 pub use driver::{DriverError, MachineDriver};
-pub use executor::MachineExecutor;
+pub use executor::{MachineExecutor, machine_of};
 pub use journal::{Journal, JournalError};
 pub use metrics::MachineMetrics;
 pub use options::PoolOptions;
-pub use pool::{Acquired, Lease, MachineStatus, Pool, Promise, Records, TakeError};
+pub use pool::{Acquired, Lease, MachineStatus, Pool, Promise, Records, TakeError, is_name_of};
+pub use process::Supervisor;
 pub use provider::{MachineLayer, MachineProvider};
+pub use throttle::Throttle;

@@ -2,6 +2,7 @@
 
 use crate::policy::Limits;
 use crate::schedule::{Idle, Rule, Schedule};
+use crate::throttle::Throttle;
 use std::time::Duration;
 
 /// The settings of a pool.
@@ -14,9 +15,13 @@ pub struct PoolOptions {
     pub limits: Limits,
     /// How many slots are kept free, by time. Default: none, and a machine is removed as soon as it is idle.
     pub schedule: Schedule,
+    /// How fast machines are created. Default: as fast as they are needed.
+    pub throttle: Option<Throttle>,
     /// How long a job waits for a machine: `instance_acquire_timeout`. A creation that takes longer counts for no job.
     /// Default: 15 minutes.
     pub acquire_timeout: Duration,
+    /// How long a machine is kept for jobs of an earlier process that may be continued, once it is ready. Default: 15 minutes.
+    pub orphan_timeout: Duration,
     /// How long a creation may take. Default: an hour.
     pub create_timeout: Duration,
     /// How long a check or a list may take. Default: a minute.
@@ -49,7 +54,9 @@ impl PoolOptions {
                 },
                 entries: Vec::new(),
             },
+            throttle: None,
             acquire_timeout: Duration::from_mins(15),
+            orphan_timeout: Duration::from_mins(15),
             create_timeout: Duration::from_hours(1),
             check_timeout: Duration::from_mins(1),
             remove_timeout: Duration::from_hours(1),

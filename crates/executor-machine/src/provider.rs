@@ -19,6 +19,9 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
+/// How long the end of the pool may take before the log says what it waits for.
+const SILENT: Duration = Duration::from_secs(10);
+
 /// Gives each job of a provider a machine from a pool.
 ///
 /// # What it changes
@@ -111,11 +114,16 @@ impl ExecutorProvider for MachineProvider {
         config: &RunnerConfig,
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
+        if self.layer.owner.lock().is_some() {
+            let error = "the pool of machines is not started: call `init` first";
+            return Err(AcquireError::Provider(error.into()));
+        }
         let pool = self.layer.pool.clone();
         let ticket = match pool.acquire().await {
             Acquired::Reserved(lease) => Ticket::reserved(pool, lease),
             Acquired::OnDemand(promise) => Ticket::on_demand(pool, promise),
             Acquired::Full => return Err(AcquireError::NoFreeExecutor),
+            Acquired::Unlisted(error) => return Err(AcquireError::Provider(error.into())),
         };
         let data = self.inner.acquire(config, cancellation).await?;
         Ok(data.with(Arc::new(ticket)))
@@ -162,7 +170,17 @@ impl ExecutorProvider for MachineProvider {
             return inner;
         }
         let left = || deadline.saturating_sub(begun.elapsed());
-        let machines = self.layer.pool.shutdown(left()).await;
+        let pool = &self.layer.pool;
+        let mut ending = std::pin::pin!(pool.shutdown(left()));
+        let machines = if let Ok(machines) = timeout(SILENT, &mut ending).await {
+            machines
+        } else {
+            for it in pool.status().await {
+                let state = it.state;
+                tracing::warn!(machine = it.name, %state, "The end waits for a machine. A second Ctrl-C ends the wait.");
+            }
+            ending.await
+        };
         if machines.is_empty() {
             // The owner has nothing left to do.
             let mut tasks = std::mem::take(&mut *self.layer.tasks.lock());

@@ -1,13 +1,23 @@
 //! The settings of GitLab Runner: `[runners.machine]` and `[runners.autoscaler]`.
 
+mod machines;
+
 use crate::options::PoolOptions;
 use crate::period::{Period, PeriodError};
 use crate::schedule::{Entry, Idle, Rule, Schedule};
 use executor_core::parse_duration;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, de};
+use serde_json::{Map, Value};
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
+
+/// The `plugin` whose machines are the hosts of a list.
+const STATIC: &str = "static";
+
+/// The plugin for engines of this host.
+pub(crate) const LOCAL_ENGINE: &str = "local-engine";
 
 /// `[runners.machine]`: the words of docker-machine.
 #[derive(Clone, Default, PartialEq, Deserialize)]
@@ -66,11 +76,17 @@ pub struct MachinePeriod {
     pub idle_time: u64,
 }
 
-/// `[runners.autoscaler]`: the words of the autoscaler. Only those that concern the number of machines are read; the others
-/// belong to a driver.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default)]
+/// `[runners.autoscaler]`: the words of the autoscaler.
+#[derive(Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct AutoscalerSettings {
+    /// Where machines come from: `static` for the hosts of `plugin_config`, `local-engine` for engines of this host, or the
+    /// program of a plugin.
+    pub plugin: String,
+    /// The settings of the plugin.
+    pub plugin_config: Map<String, Value>,
+    /// How machines are reached over SSH.
+    pub connector_config: ConnectorSettings,
     /// How many jobs a machine has at once. Default: 1.
     pub capacity_per_instance: Option<u32>,
     /// How many jobs it has in its life; 0 for any number.
@@ -92,6 +108,52 @@ pub struct AutoscalerSettings {
     pub delete_instances_on_shutdown: bool,
     /// How many machines are kept, and when.
     pub policy: Vec<AutoscalerPolicy>,
+    /// A command that OpenSSH runs on a new machine, again and again, until it succeeds. Default: none.
+    pub instance_ready_command: String,
+    /// Not supported.
+    pub vm_isolation: Option<Value>,
+    /// Without effect: a change is acted on at once.
+    pub update_interval_when_expecting: Option<Value>,
+    /// Without effect: removals are repeated until they succeed.
+    pub shutdown_deletion_interval: Option<Value>,
+    /// As above.
+    pub shutdown_deletion_retries: Option<Value>,
+    /// How fast machines are created. Default: as fast as they are needed.
+    pub scale_throttle: Option<ThrottleSettings>,
+    /// Without effect.
+    pub reservation_throttling: Option<Value>,
+    /// Without effect: there is always a journal.
+    pub state_storage: Option<Value>,
+    /// Without effect.
+    pub log_internal_ip: Option<Value>,
+    /// Without effect.
+    pub log_external_ip: Option<Value>,
+}
+
+/// `[runners.autoscaler.scale_throttle]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ThrottleSettings {
+    /// How many machines are created each second, on average. -1 is no limit. Default, and 0: 100.
+    pub limit: Option<f64>,
+    /// How many at once. Default: `max_instances`; without that, `limit`.
+    pub burst: u32,
+}
+
+/// `[runners.autoscaler.connector_config]`. The keys that are not here have no effect.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct ConnectorSettings {
+    /// `ssh`, the default, or another protocol, which is not supported.
+    pub protocol: String,
+    /// Not supported, except for 22.
+    pub protocol_port: Option<u16>,
+    /// The user, for machines whose plugin names none.
+    pub username: Option<String>,
+    /// The private key, likewise.
+    pub key_path: Option<PathBuf>,
+    /// Not supported.
+    pub password: String,
 }
 
 /// `[[runners.autoscaler.policy]]`.
@@ -136,9 +198,31 @@ pub enum SettingsError {
         /// What to write instead.
         instead: &'static str,
     },
+    /// The settings of a plugin are wrong.
+    #[error("plugin_config: {0}")]
+    Plugin(String),
+    /// There is no such program.
+    #[error("plugin: there is no program {0}")]
+    NoProgram(String),
+    /// A key without which there are no machines.
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    /// A throttle without a rate.
+    #[error("scale_throttle.limit must be a number: -1 is no limit, and 0 is the default, 100")]
+    Throttle,
     /// A machine without room for a job.
     #[error("capacity_per_instance must be 1 or more")]
     NoCapacity,
+}
+
+/// Settings of a plugin may be secret.
+impl fmt::Debug for AutoscalerSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AutoscalerSettings")
+            .field("plugin", &self.plugin)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Options of a driver may be secret.
@@ -217,6 +301,36 @@ impl AutoscalerSettings {
     ///
     /// When a value is invalid.
     pub fn pool(&self, prefix: &str) -> Result<PoolOptions, SettingsError> {
+        let unsupported = [
+            (
+                self.plugin == LOCAL_ENGINE && !self.instance_ready_command.is_empty(),
+                "instance_ready_command with local-engine",
+                "an engine of this host is ready when it answers",
+            ),
+            (
+                self.vm_isolation.is_some(),
+                "vm_isolation",
+                "use `max_use_count = 1` for a machine for each job",
+            ),
+            (
+                !matches!(&*self.connector_config.protocol, "" | "ssh"),
+                "connector_config.protocol",
+                "machines are reached over ssh, or as engines by the answer of a plugin",
+            ),
+            (
+                !matches!(self.connector_config.protocol_port, None | Some(22)),
+                "connector_config.protocol_port",
+                "write `port` into the hosts of the list, or into the answer of the plugin",
+            ),
+            (
+                !self.connector_config.password.is_empty(),
+                "connector_config.password",
+                "use key_path",
+            ),
+        ];
+        if let Some((_, key, instead)) = unsupported.into_iter().find(|(is_set, ..)| *is_set) {
+            return Err(SettingsError::Unsupported { key, instead });
+        }
         let mut options = PoolOptions::new(prefix);
         let slots = self.capacity_per_instance.unwrap_or(1);
         if slots == 0 {
@@ -225,6 +339,13 @@ impl AutoscalerSettings {
         options.limits.slots = slots;
         options.limits.jobs = self.max_use_count;
         options.limits.machines = self.max_instances;
+        if self.plugin == STATIC {
+            let hosts = u32::try_from(self.hosts()?.len()).unwrap_or(u32::MAX);
+            options.limits.machines = match self.max_instances {
+                0 => hosts,
+                max => max.min(hosts),
+            };
+        }
         // 0 is the default, as everywhere in these settings.
         let set = |field: &mut Duration, value: Option<Duration>| {
             *field = value.filter(|it| !it.is_zero()).unwrap_or(*field);
@@ -235,6 +356,10 @@ impl AutoscalerSettings {
         set(&mut options.removal_retry, self.deletion_retry_interval);
         let threshold = self.failure_threshold.filter(|threshold| *threshold > 0);
         options.failure_threshold = threshold.unwrap_or(options.failure_threshold);
+        options.throttle = match self.scale_throttle {
+            Some(throttle) => throttle.pool(self.max_instances)?,
+            None => None,
+        };
         options.remove_on_shutdown = self.delete_instances_on_shutdown;
         let entries = self.policy.iter().map(|policy| {
             let always = || vec!["* * * * *".to_owned()];

@@ -3,6 +3,7 @@
 use crate::machine::{Machine, Reason, State};
 use crate::options::PoolOptions;
 use crate::policy::decide;
+use crate::throttle::Pace;
 use jiff::{SignedDuration, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -82,6 +83,7 @@ struct Fleet<'o> {
     running: u32,
     /// When the next decision is.
     due: Option<Duration>,
+    pace: Pace,
     /// When it may be at the earliest.
     round_ends: Duration,
     result: Simulation,
@@ -106,6 +108,7 @@ pub fn simulate(jobs: &[SimulatedJob], options: &PoolOptions, cloud: Cloud) -> S
         waiting: VecDeque::new(),
         running: 0,
         due: Some(since_epoch(first)),
+        pace: Pace::default(),
         round_ends: Duration::ZERO,
         result: Simulation {
             waits: Vec::with_capacity(jobs.len()),
@@ -220,7 +223,9 @@ impl Fleet<'_> {
             self.result.machine_time += gone.saturating_sub(began);
             self.events.push(Reverse((gone, Event::Removed(*key))));
         }
-        for _ in 0..decision.create {
+        let throttle = self.options.throttle.as_ref();
+        let (create, more) = self.pace.take(throttle, decision.create, now);
+        for _ in 0..create {
             self.result.created += 1;
             let key = self.result.created;
             self.machines.insert(key, Machine::creating(now));
@@ -232,7 +237,7 @@ impl Fleet<'_> {
         let next = decision.expire.first().map(|(_, end)| *end);
         let is_scheduled = !self.options.schedule.entries.is_empty();
         let minute = is_scheduled.then(|| now + Duration::from_mins(1));
-        let next = next.into_iter().chain(minute).min();
+        let next = next.into_iter().chain(minute).chain(more).min();
         self.due = next.map(|next| next.max(self.round_ends));
         self.note(now, waiting);
     }

@@ -5,6 +5,9 @@ use executor_core::Cancellation;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+/// How many machines that do not answer a job passes over.
+const MOST_SILENT: u32 = 3;
+
 /// A slot that is reserved for a job, or room for one.
 #[derive(Debug)]
 pub(crate) struct Ticket {
@@ -31,15 +34,29 @@ impl Ticket {
         }
     }
 
-    /// Returns the reserved slot, or waits for one.
+    /// Returns the reserved slot, or waits for one, of a machine that answers.
     pub(crate) async fn lease(&self, cancellation: &Cancellation) -> Result<Arc<Lease>, TakeError> {
-        if let Some(lease) = self.lease.lock().clone() {
-            return Ok(lease);
+        for _ in 0..MOST_SILENT {
+            let reserved = self.lease.lock().clone();
+            let lease = if let Some(lease) = reserved {
+                lease
+            } else {
+                let promise = self.promise.lock().take();
+                let lease = Arc::new(self.pool.take(promise, cancellation).await?);
+                *self.lease.lock() = Some(Arc::clone(&lease));
+                lease
+            };
+            tokio::select! {
+                answers = self.pool.verify(&lease) => if answers {
+                    return Ok(lease);
+                },
+                cause = cancellation.canceled() => return Err(TakeError::Canceled(cause)),
+            }
+            // It gets no jobs until it answers again.
+            self.release();
         }
-        let promise = self.promise.lock().take();
-        let lease = Arc::new(self.pool.take(promise, cancellation).await?);
-        *self.lease.lock() = Some(Arc::clone(&lease));
-        Ok(lease)
+        let message = format!("{MOST_SILENT} machines do not answer");
+        Err(TakeError::Driver(message))
     }
 
     /// Returns the slot of a job that an earlier process has left on this machine. Gives back what is reserved, once it is there.

@@ -65,6 +65,7 @@ mod event;
 mod gate;
 mod not_tested;
 mod recording;
+mod sample;
 mod scripted;
 mod timeline;
 
@@ -79,6 +80,7 @@ pub use not_tested::not_tested;
 pub use recording::{
     CountingTrace, MaskingTrace, RecordingJobSource, RecordingObserver, RecordingTrace, SourceReply,
 };
+pub use sample::{SAMPLE, is_turn};
 pub use scripted::{
     Directive, Failure, JobRunnerDirective, Lease, Moment, ProviderCounts, ScriptedAbilities,
     ScriptedExecutor, ScriptedJobRunner, ScriptedProvider,

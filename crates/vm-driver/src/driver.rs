@@ -14,7 +14,7 @@ use std::time::Duration;
 use std::{fs, io};
 
 /// How long a call to the host is repeated that has no reason to wait longer.
-const CALL_LIMIT: Duration = Duration::from_mins(2);
+pub(crate) const CALL_LIMIT: Duration = Duration::from_mins(2);
 
 /// How long a machine may take from its start until it runs, and from there until scripts can run.
 const BOOT_LIMIT: Duration = Duration::from_mins(15);
@@ -60,14 +60,14 @@ impl State for Machine {
 }
 
 impl VmDriver {
-    fn wait(&self, limit: Duration) -> Wait {
+    pub(crate) fn wait(&self, limit: Duration) -> Wait {
         Wait {
             limit,
             pause: self.settings.poll(),
         }
     }
 
-    fn ssh(&self, address: Address) -> SshHost {
+    pub(crate) fn ssh(&self, address: Address) -> SshHost {
         SshHost {
             port: address.port,
             identity: self.settings.ssh.identity_file.clone(),
@@ -98,6 +98,27 @@ impl VmDriver {
         self.store.path(&format!("{name}.ssh"))
     }
 
+    /// Returns where the SSH server of a prepared machine is reached.
+    pub(crate) fn address_of(
+        &self,
+        name: &str,
+        record: &Record,
+        stage: &Stage<'_>,
+    ) -> Result<Address, Failure> {
+        let Some(Machine { id }) = record.load()? else {
+            return Err(Failure::system(format!(
+                "{name} has no stored state: it was not prepared, or its cleanup has run"
+            )));
+        };
+        self.wait(RECONNECT_LIMIT)
+            .until("reach the machine", stage, || {
+                match self.host.ssh_address(&id)? {
+                    Some(address) => Ok(address),
+                    None => self.host.enable_ssh(&id),
+                }
+            })
+    }
+
     /// Finds the machine that an earlier attempt has created, or creates one.
     fn take_over_or_create(
         &self,
@@ -120,7 +141,7 @@ impl VmDriver {
     /// Waits until scripts can run.
     fn await_ssh(&self, id: &str, stage: &Stage<'_>) -> Result<(), Failure> {
         let wait = self.wait(BOOT_LIMIT);
-        let tools: Vec<_> = self.settings.ssh.tools.iter().map(String::as_str).collect();
+        let tools = self.settings.ssh.tool_names();
         let mut known = Some(wait.until("enable SSH", stage, || self.host.enable_ssh(id))?);
         let ssh = wait.until("wait for SSH", stage, || {
             // The port may change while the machine boots.
@@ -219,19 +240,7 @@ impl Driver for VmDriver {
         record: &Record,
         stage: &Stage<'_>,
     ) -> Result<Box<dyn Target>, Failure> {
-        let Some(Machine { id }) = record.load()? else {
-            return Err(Failure::system(format!(
-                "{name} has no stored state: it was not prepared, or its cleanup has run"
-            )));
-        };
-        let address =
-            self.wait(RECONNECT_LIMIT)
-                .until("reach the machine", stage, || {
-                    match self.host.ssh_address(&id)? {
-                        Some(address) => Ok(address),
-                        None => self.host.enable_ssh(&id),
-                    }
-                })?;
+        let address = self.address_of(name, record, stage)?;
         Ok(Box::new(SshHost {
             shared: self.connection(name, &address),
             ..self.ssh(address)

@@ -7,6 +7,7 @@
 mod driver;
 mod host;
 mod jeballto;
+mod machines;
 mod qemu;
 mod qemu_files;
 mod qmp;
@@ -15,5 +16,6 @@ mod settings;
 pub use driver::{Connections, Machine, VmDriver};
 pub use host::{Address, Resources, VmHost, VmState};
 pub use jeballto::JeballtoHost;
+pub use machines::answer_call;
 pub use qemu::QemuHost;
 pub use settings::{HostKind, Settings};

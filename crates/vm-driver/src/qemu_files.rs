@@ -91,7 +91,9 @@ impl Files {
     /// Removes the files, also unfinished ones.
     pub(crate) fn remove(&self) -> Result<(), NotReady> {
         remove(&self.unfinished().0)?;
-        remove(&self.0)
+        remove(&self.0)?;
+        // A driver that was killed may have started it just now. Later it finds no disk.
+        self.end()
     }
 }
 
@@ -158,6 +160,10 @@ pub(crate) fn run(command: &mut Command) -> Result<String, NotReady> {
 /// Removes a directory; an absent one is not an error.
 pub(crate) fn remove(path: &Path) -> Result<(), NotReady> {
     match fs::remove_dir_all(path) {
+        // A program that a killed driver has left writes there.
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Err(NotReady::not_yet(
+            format!("remove {}: {error}", path.display()),
+        )),
         Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("remove", path)(error)),
         _ => Ok(()),
     }

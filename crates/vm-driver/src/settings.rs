@@ -3,6 +3,7 @@
 use crate::host::Resources;
 use driver_toolkit::{Failure, ImagePolicy, JobContext, Limits};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,12 @@ impl Default for Ssh {
             identity_file: None,
             tools: vec!["bash".to_owned(), "git".to_owned()],
         }
+    }
+}
+
+impl Ssh {
+    pub(crate) fn tool_names(&self) -> Vec<&str> {
+        self.tools.iter().map(String::as_str).collect()
     }
 }
 
@@ -215,6 +222,22 @@ impl Settings {
         let settings: Self = toml::from_str(&text)
             .map_err(|error| Failure::system(format!("{}: {error}", file.display())))?;
         settings.checked(&file)
+    }
+
+    /// Returns the settings that a fleet has as `plugin_config`. Relative paths start at the current directory, and `state-dir` is
+    /// `vm-fleet`: a sweep of what jobs have left must not find the machines of a fleet.
+    ///
+    /// # Errors
+    ///
+    /// When they are invalid.
+    pub fn from_config(mut config: Value) -> Result<Self, Failure> {
+        let name = "plugin_config";
+        if let Value::Object(keys) = &mut config {
+            keys.entry("state-dir").or_insert("vm-fleet".into());
+        }
+        let settings: Self = serde_json::from_value(config)
+            .map_err(|error| Failure::system(format!("{name}: {error}")))?;
+        settings.checked(Path::new(name))
     }
 
     fn checked(mut self, file: &Path) -> Result<Self, Failure> {

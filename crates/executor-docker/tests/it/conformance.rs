@@ -3,14 +3,27 @@
 //! Each image runs the whole suite with the default engine, and each engine runs it with one image. The other pairs run
 //! only the parts that an image or the location of its files can affect: the full matrix takes ten minutes.
 
-use crate::support::endpoints::{Certificates, Port};
-use crate::support::runner::{BUSYBOX, DEBIAN, NONROOT, Run, job, leftovers_of, settings};
+use crate::support::runner::{
+    BUSYBOX, DEBIAN, NONROOT, Run, job, leftovers_in, leftovers_of, settings,
+};
+use crate::support::{address, engine, patient_options};
+use bollard::body_full;
+use bollard::models::NetworkCreateRequest;
+use bollard::query_parameters::ImportImageOptions;
 use executor_core::{Endpoint, ExecutorProvider, ProviderLayer};
 use executor_docker::config::{DockerConfig, EngineChoice};
+use executor_docker::engine::TlsFiles;
+use executor_docker::{DockerHost, Engine};
+use executor_machine::drivers::{LocalEngineSettings, LocalEngines};
+use executor_machine::schedule::Idle;
 use executor_machine::{DriverError, MachineDriver, MachineLayer, PoolOptions};
 use executor_testkit::{Report, SuiteOptions, conformance};
+use futures_util::TryStreamExt;
+use parking_lot::Mutex;
+use process::{Settings, Supervisor};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// The parts that depend on the programs of an image, its user, or the location of its jobs' files.
@@ -57,29 +70,35 @@ async fn check_attach(run: Run, image: &str) {
 
 /// Runs the suite or parts of it.
 pub(crate) async fn report(run: Run, image: &str, parts: &[&str]) -> Report {
-    report_of(run, image, parts, |provider| provider).await
+    let owner = run.owner.clone();
+    let left = move || {
+        let owner = owner.clone();
+        async move { leftovers_of(&owner).await }
+    };
+    report_of(run, image, parts, |provider| provider, left).await
 }
 
-/// Like `report`, with the provider in a layer.
-async fn report_of(
+/// Like `report`, with the provider in a layer, and objects that `left` finds.
+async fn report_of<L: Future<Output = Vec<String>> + Send + 'static>(
     run: Run,
     image: &str,
     parts: &[&str],
     wrap: impl FnOnce(Arc<dyn ExecutorProvider>) -> Arc<dyn ExecutorProvider>,
+    left: impl Fn() -> L + Send + Sync + 'static,
 ) -> Report {
     let Run {
         provider,
-        owner,
+        owner: _,
         mut config,
         directory,
     } = run;
     config.graceful_kill_timeout = Duration::from_secs(1);
     let find = move || {
-        let owner = owner.clone();
+        let left = left();
         // The suite blocks inside its runtime until the answer arrives.
         let asked = std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().unwrap();
-            runtime.block_on(leftovers_of(&owner))
+            runtime.block_on(left)
         });
         asked.join().unwrap()
     };
@@ -164,60 +183,145 @@ async fn agent_with_files_in_a_volume() {
     check_parts_and_files(Run::remote(with(EngineChoice::Agent)), NONROOT).await;
 }
 
-/// Machines that are all the engine of the tests, behind a port with TLS.
+/// Engines of this host, with the image of the suite.
 #[derive(Debug)]
-struct OneEngine {
-    endpoint: Endpoint,
-    created: Arc<AtomicUsize>,
+struct Engines {
+    inner: LocalEngines,
+    image: Vec<u8>,
+    endpoints: Arc<Mutex<Vec<Endpoint>>>,
+}
+
+/// Connects to an engine of the machines.
+async fn connect(endpoint: &Endpoint) -> Engine {
+    let Endpoint::Engine {
+        host,
+        tls_cert_path,
+    } = endpoint
+    else {
+        panic!("{endpoint:?}");
+    };
+    let host = DockerHost::parse(host).unwrap().with_tls(TlsFiles {
+        directory: tls_cert_path.clone(),
+        verify: true,
+    });
+    Engine::connect_with(&host, patient_options())
+        .await
+        .expect("it answers")
 }
 
 #[async_trait::async_trait]
-impl MachineDriver for OneEngine {
-    async fn list(&self, _prefix: &str) -> Result<Vec<String>, DriverError> {
-        Ok(Vec::new())
+impl MachineDriver for Engines {
+    async fn list(&self, prefix: &str) -> Result<Vec<String>, DriverError> {
+        self.inner.list(prefix).await
     }
 
-    async fn create(&self, _name: &str) -> Result<Endpoint, DriverError> {
-        self.created.fetch_add(1, Ordering::Relaxed);
-        Ok(self.endpoint.clone())
+    async fn create(&self, name: &str) -> Result<Endpoint, DriverError> {
+        let endpoint = self.inner.create(name).await?;
+        let engine = connect(&endpoint).await;
+        let options = ImportImageOptions::default();
+        let loaded = engine
+            .api()
+            .import_image(options, body_full(self.image.clone().into()), None);
+        loaded.try_collect::<Vec<_>>().await.unwrap();
+        self.endpoints.lock().push(endpoint.clone());
+        Ok(endpoint)
     }
 
-    async fn check(&self, _name: &str, _endpoint: &Endpoint) -> Result<(), DriverError> {
-        Ok(())
+    async fn check(&self, name: &str, endpoint: &Endpoint) -> Result<(), DriverError> {
+        self.inner.check(name, endpoint).await
     }
 
-    async fn remove(&self, _name: &str) -> Result<(), DriverError> {
-        Ok(())
+    async fn remove(&self, name: &str) -> Result<(), DriverError> {
+        self.inner.remove(name).await
     }
 }
 
+fn files_in(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name());
+    names.map(|name| name.into_string().unwrap()).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn agent_on_machines_of_a_pool() {
-    // R-EXEC-82, R-EXEC-83, R-EXEC-96
-    let certificates = Certificates::new();
-    let port = Port::tls(&certificates);
-    let created = Arc::new(AtomicUsize::new(0));
-    let driver = OneEngine {
-        endpoint: Endpoint::Engine {
-            host: format!("tcp://127.0.0.1:{}", port.number),
-            tls_cert_path: Some(certificates.path().to_owned()),
-        },
-        created: Arc::clone(&created),
+async fn agent_on_engines_of_this_host() {
+    // R-EXEC-72, R-EXEC-82, R-EXEC-83
+    // In memory, as the engine of the tests.
+    let fast = address().strip_prefix("unix://").map(PathBuf::from);
+    let fast = fast.as_deref().and_then(Path::parent);
+    let fast = fast.map_or_else(std::env::temp_dir, Path::to_owned);
+    let directory = tempfile::Builder::new().prefix("m").tempdir_in(fast);
+    let directory = directory.unwrap();
+    let supervisor = Supervisor::start(Settings::default()).unwrap();
+    let settings = LocalEngineSettings {
+        directory: directory.path().to_owned(),
+        ..LocalEngineSettings::default()
     };
+    let image = engine().await;
+    let image: Vec<_> = image
+        .api()
+        .export_image(BUSYBOX)
+        .try_collect()
+        .await
+        .unwrap();
+    let endpoints: Arc<Mutex<Vec<Endpoint>>> = Arc::default();
+    let driver = Engines {
+        inner: LocalEngines::new(settings, supervisor.tree()),
+        image: image.concat(),
+        endpoints: Arc::clone(&endpoints),
+    };
+    let mut options = PoolOptions::new("m-");
+    // As many as the suite has jobs at once.
+    options.schedule.otherwise.idle = Idle::Fixed(4);
+    options.limits.machines = 4;
+    options.schedule.otherwise.idle_time = Duration::from_hours(1);
+    options.remove_on_shutdown = true;
+    let layer = MachineLayer::new(options, Arc::new(driver));
     // Jobs that do not use their machine find no engine.
-    let settings = DockerConfig {
+    let run = Run::new(DockerConfig {
         host: Some("tcp://127.0.0.1:1".to_owned()),
         tls_verify: false,
         tls_cert_path: None,
         ..with(EngineChoice::Agent)
+    });
+    let owner = run.owner.clone();
+    let (noted, pool) = (Arc::clone(&endpoints), layer.pool().clone());
+    let left = move || {
+        let (owner, noted) = (owner.clone(), noted.lock().clone());
+        async move {
+            let mut left = Vec::new();
+            for endpoint in &noted {
+                left.extend(leftovers_in(&connect(endpoint).await, &owner).await);
+            }
+            left
+        }
     };
-    let layer = MachineLayer::new(PoolOptions::new("test-"), Arc::new(driver));
     let wrap = |inner| {
         let provider = layer.layer(inner);
         provider.init().expect("the test has a runtime");
         provider
     };
-    let report = report_of(Run::new(settings), BUSYBOX, &[], wrap).await;
+    let report = report_of(run, BUSYBOX, &[], wrap, left).await;
+    // As of a job whose runner was killed.
+    let used = endpoints.lock().clone();
+    let network = NetworkCreateRequest {
+        name: "left".to_owned(),
+        ..NetworkCreateRequest::default()
+    };
+    let engine = connect(&used[0]).await;
+    let network = engine.api().create_network(network).await.unwrap().id;
+    let bridge = format!("br-{}", &network[..12]);
+    assert!(files_in(Path::new("/sys/class/net")).contains(&bridge));
+    // Also after a failure of the suite: they would outlive the test.
+    assert_eq!(pool.shutdown(Duration::from_mins(2)).await, []);
+    supervisor.shutdown().await.unwrap();
+    assert_eq!(files_in(directory.path()), Vec::<String>::new());
+    let networks = files_in(Path::new("/sys/class/net"));
+    assert!(
+        !networks
+            .iter()
+            .any(|it| it.starts_with("rwm") || *it == bridge),
+        "{networks:?}"
+    );
+    assert!(used.len() >= 2 && used[0] != used[1], "{used:?}");
     report.assert_passed();
-    assert!(created.load(Ordering::Relaxed) > 0);
 }

@@ -6,12 +6,16 @@ use crate::machine::{Machine, Reason, State};
 use executor_core::{Endpoint, chain};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// The longest pause after a failed check: the machine takes no jobs meanwhile.
 const FAILED_CHECK_PAUSE: Duration = Duration::from_secs(5);
 
 /// The shortest pause after a failure, and between two checks.
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// For how long after a check, or a job whose environment was there, a machine counts as one that answers.
+const FRESH: Duration = Duration::from_secs(5);
 
 /// A machine, and how far the driver is with it.
 pub(super) struct Entry {
@@ -23,7 +27,9 @@ pub(super) struct Entry {
     pub(super) doubted: Vec<bool>,
     /// How many of these the check in progress is for.
     pub(super) doubted_in_check: usize,
-    /// Of the last check.
+    /// The jobs that begin there if it answers.
+    pub(super) verifying: Vec<oneshot::Sender<bool>>,
+    /// When it answered last: to a check, or to a job.
     pub(super) checked: Duration,
     pub(super) failed_checks: u32,
     pub(super) failed_removals: u32,
@@ -47,6 +53,7 @@ impl Entry {
             is_busy: false,
             doubted: Vec::new(),
             doubted_in_check: 0,
+            verifying: Vec::new(),
             checked: now,
             failed_checks: 0,
             failed_removals: 0,
@@ -91,7 +98,7 @@ impl Entry {
 
     /// Returns when the machine is to be checked; `None` while nothing asks for it.
     pub(super) fn check_due(&self, interval: Duration) -> Option<Duration> {
-        if !self.doubted.is_empty() {
+        if !self.doubted.is_empty() || !self.verifying.is_empty() {
             return Some(Duration::ZERO);
         }
         if self.machine.retired().is_some() {
@@ -105,6 +112,19 @@ impl Entry {
             return None;
         };
         Some(self.checked + pause.max(SHORTEST_PAUSE))
+    }
+
+    /// Answers whether it can have a job: at once if that is known, else after a check.
+    pub(super) fn verify(&mut self, reply: oneshot::Sender<bool>, now: Duration) {
+        let answers = if self.machine.retired().is_some() || self.machine.is_suspect() {
+            false
+        } else if now < self.checked.saturating_add(FRESH) {
+            true
+        } else {
+            return self.verifying.push(reply);
+        };
+        // One that is not received is of a job that was stopped.
+        let _ = reply.send(answers);
     }
 
     /// Frees a slot.
@@ -126,6 +146,9 @@ impl Entry {
         self.is_busy = false;
         self.checked = now;
         let doubted = std::mem::take(&mut self.doubted_in_check);
+        for reply in self.verifying.drain(..) {
+            let _ = reply.send(checked.is_ok());
+        }
         match checked {
             Ok(()) => {
                 self.failed_checks = 0;

@@ -1,5 +1,6 @@
 //! The pool: a task that owns the machines, and what others send it.
 
+mod creation;
 mod entry;
 mod owner;
 mod slots;
@@ -19,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 pub use status::MachineStatus;
+pub use takeover::is_name_of;
 
 /// Machines that are created, handed to jobs, and removed. Clones share them.
 #[derive(Debug, Clone)]
@@ -45,12 +47,15 @@ enum Message {
     Take(oneshot::Sender<Result<Lease, TakeError>>),
     /// Continue a job of an earlier process on its machine.
     Retake(Arc<str>, oneshot::Sender<Result<Lease, TakeError>>),
+    /// Whether a machine answers.
+    Verify(Arc<str>, oneshot::Sender<bool>),
     /// The job of a lease has begun.
     Started(Arc<str>),
     /// A lease has ended.
     Released {
         name: Arc<str>,
         had_job: bool,
+        has_answered: bool,
         is_doubted: bool,
     },
     /// A job that was to come on demand has got its machine, or does not come.
@@ -71,6 +76,8 @@ pub enum Acquired {
     OnDemand(Promise),
     /// There is no free slot, or no room for another machine.
     Full,
+    /// There are no machines, since the driver cannot list them.
+    Unlisted(String),
 }
 
 /// A slot of a machine. It is free again when this is dropped.
@@ -79,6 +86,7 @@ pub struct Lease {
     name: Arc<str>,
     endpoint: Arc<Endpoint>,
     has_job: AtomicBool,
+    has_answered: AtomicBool,
     is_doubted: AtomicBool,
     owner: mpsc::UnboundedSender<Message>,
 }
@@ -170,6 +178,17 @@ impl Pool {
         self.wait(answer, cancellation).await
     }
 
+    /// Returns whether the machine of a lease answers: the driver checks one that has had neither a check nor a job in the last seconds.
+    ///
+    /// # Cancellation
+    ///
+    /// Safe to drop; the check goes on.
+    pub async fn verify(&self, lease: &Lease) -> bool {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Verify(Arc::clone(&lease.name), reply));
+        answer.await.unwrap_or(false)
+    }
+
     async fn wait(
         &self,
         answer: oneshot::Receiver<Result<Lease, TakeError>>,
@@ -240,6 +259,7 @@ impl Lease {
             name: Arc::clone(name),
             endpoint,
             has_job: AtomicBool::new(has_job),
+            has_answered: AtomicBool::new(false),
             is_doubted: AtomicBool::new(false),
             owner: owner.clone(),
         }
@@ -262,6 +282,11 @@ impl Lease {
         }
     }
 
+    /// Notes that the environment of the job is there, so the machine answers.
+    pub fn note_answer(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
+    }
+
     /// Notes that the machine may be at fault: it is checked before the next job.
     pub fn doubt(&self) {
         self.is_doubted.store(true, Ordering::Relaxed);
@@ -273,6 +298,7 @@ impl Drop for Lease {
         let _ = self.owner.send(Message::Released {
             name: Arc::clone(&self.name),
             had_job: *self.has_job.get_mut(),
+            has_answered: *self.has_answered.get_mut(),
             is_doubted: *self.is_doubted.get_mut(),
         });
     }

@@ -1,5 +1,6 @@
 //! The owner of the machines: the only code that changes them.
 
+use super::creation::Creation;
 use super::entry::{Entry, SHORTEST_PAUSE};
 use super::status::MachineStatus;
 use super::{Lease, Message, Records, TakeError};
@@ -10,13 +11,14 @@ use crate::metrics::MachineMetrics;
 use crate::options::PoolOptions;
 use crate::policy::{Decision, Limits, decide};
 use crate::schedule::Rule;
+use crate::throttle::Pace;
 use executor_core::panics::catch_panic;
 use executor_core::{Endpoint, HumanDuration, chain};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -77,9 +79,15 @@ pub(super) struct Owner {
     /// Whether the machines of earlier processes are known.
     pub(super) is_listed: bool,
     pub(super) list_again: Duration,
+    /// Why they are not.
+    pub(super) list_error: Option<String>,
     pub(super) failed_creations: u32,
     pub(super) create_again: Duration,
+    pub(super) pace: Pace,
     pub(super) on_demand_noted: bool,
+    pub(super) full_noted: bool,
+    /// Whether the machines are removed because the pool ends.
+    pub(super) is_ending: watch::Sender<bool>,
     /// Those that wait for the end of the pool. With one of them it ends.
     pub(super) closing: Vec<oneshot::Sender<()>>,
     pub(super) start: (Instant, Duration),
@@ -109,9 +117,13 @@ pub(super) async fn run(
         takeovers: Arc::new(Semaphore::new(super::takeover::AT_ONCE)),
         is_listed: false,
         list_again: Duration::ZERO,
+        list_error: None,
         failed_creations: 0,
         create_again: Duration::ZERO,
+        pace: Pace::default(),
         on_demand_noted: false,
+        full_noted: false,
+        is_ending: watch::Sender::new(false),
         closing: Vec::new(),
         start: (Instant::now(), since_epoch.unwrap_or_default()),
     };
@@ -199,6 +211,11 @@ impl Owner {
                 self.returning
                     .push((name, Waiter::new(reply, now, &self.options)));
             }
+            Message::Verify(name, reply) => match self.machines.get_mut(&name) {
+                // It learns that the machine is gone.
+                None => drop(reply),
+                Some(entry) => entry.verify(reply, now),
+            },
             Message::Started(name) => {
                 if let Some(entry) = self.machines.get_mut(&name) {
                     entry.machine.start(now);
@@ -221,6 +238,7 @@ impl Owner {
             Message::Released {
                 name,
                 had_job,
+                has_answered,
                 is_doubted,
             } => {
                 if let Some(entry) = self.machines.get_mut(&name) {
@@ -228,6 +246,9 @@ impl Owner {
                         entry.doubted.push(had_job);
                         entry.machine.suspect(true);
                     } else {
+                        if has_answered {
+                            entry.checked = now;
+                        }
                         entry.free(had_job, now);
                     }
                 }
@@ -241,6 +262,9 @@ impl Owner {
                 let _ = reply.send(self.status(now));
             }
             Message::Change(options) => {
+                if self.options.throttle != options.throttle {
+                    self.pace = Pace::default();
+                }
                 let prefix = std::mem::take(&mut self.options.prefix);
                 self.options = PoolOptions { prefix, ..*options };
             }
@@ -249,6 +273,7 @@ impl Owner {
                 self.waiting.clear();
                 self.returning.clear();
                 if self.options.remove_on_shutdown {
+                    self.is_ending.send_replace(true);
                     for entry in self.machines.values_mut() {
                         entry.machine.retire(Reason::Shutdown);
                         entry.give_up_orphans(now);
@@ -289,6 +314,11 @@ impl Owner {
         let limit = self.options.acquire_timeout;
         while let Some(waiter) = self.waiting.pop_front_if(|waiter| waiter.until <= now) {
             let _ = waiter.reply.send(Err(TakeError::TimedOut(limit)));
+        }
+        if let Some(error) = &self.list_error {
+            for waiter in self.waiting.drain(..) {
+                let _ = waiter.reply.send(Err(TakeError::Driver(error.clone())));
+            }
         }
         if let Some(waiter) = self.waiting.front() {
             next = next.min(waiter.until);
@@ -331,6 +361,9 @@ impl Owner {
             if now < self.create_again {
                 next = next.min(self.create_again);
             } else {
+                let throttle = self.options.throttle.as_ref();
+                let (create, more) = self.pace.take(throttle, create, now);
+                next = next.min(more.unwrap_or(next));
                 (0..create).for_each(|_| self.create(self.new_name(now), Machine::creating(now)));
             }
         }
@@ -397,11 +430,19 @@ impl Owner {
             entry.note(&name, journal);
         }
         self.machines.insert(Arc::clone(&name), entry);
-        let (driver, limit) = (Arc::clone(&self.driver), self.options.create_timeout);
-        self.work.spawn(async move {
-            let created = within(limit, async { driver.create(&name).await }).await;
-            Answer::Created(name, created)
-        });
+        let creation = self.creation(&name);
+        self.work
+            .spawn(async move { Answer::Created(name, creation.run().await) });
+    }
+
+    /// Returns what makes a machine ready.
+    pub(super) fn creation(&self, name: &Arc<str>) -> Creation {
+        Creation {
+            name: Arc::clone(name),
+            driver: Arc::clone(&self.driver),
+            limit: self.options.create_timeout,
+            is_over: self.is_ending.subscribe(),
+        }
     }
 
     fn answered(&mut self, answer: Result<Answer, tokio::task::JoinError>) {
@@ -410,11 +451,13 @@ impl Owner {
         let Ok(answer) = answer else { return };
         match answer {
             Answer::Listed(Ok(names)) => {
-                self.is_listed = true;
+                (self.is_listed, self.list_error) = (true, None);
                 self.take_over(names, now);
             }
             Answer::Listed(Err(error)) => {
-                tracing::warn!(error = %chain(&error), "The machines cannot be listed; none is created before.");
+                let error = chain(&error);
+                tracing::warn!(%error, "The machines cannot be listed; none is created before.");
+                self.list_error = Some(format!("list the machines: {error}"));
                 self.list_again = now + self.options.removal_retry.max(SHORTEST_PAUSE);
             }
             Answer::Created(name, created) => self.created(&name, created, now),
@@ -458,7 +501,7 @@ impl Owner {
     }
 
     fn created(&mut self, name: &Arc<str>, created: Result<Endpoint, DriverError>, now: Duration) {
-        let limit = self.options.acquire_timeout;
+        let limit = self.options.orphan_timeout;
         let Some(entry) = self.machines.get_mut(name) else {
             return;
         };
@@ -481,7 +524,18 @@ impl Owner {
                 entry.checked = now;
                 match (entry.machine.retired(), entry.restored.take()) {
                     (None, None) => entry.machine.finish_creation(now),
-                    (None, Some(restored)) => entry.restore(&restored, now, limit),
+                    (None, Some(restored)) => {
+                        let jobs = restored.in_use();
+                        if jobs > 0 {
+                            tracing::warn!(
+                                machine = &**name,
+                                jobs,
+                                "The machine is kept for {}, so that jobs of an earlier process can be continued.",
+                                HumanDuration(limit)
+                            );
+                        }
+                        entry.restore(&restored, now, limit);
+                    }
                     (Some(reason), _) => entry.machine.remove(now, reason),
                 }
             }
@@ -502,8 +556,16 @@ impl Owner {
                     .filter(|it| it.machine.state() == State::Creating);
                 let coming = creating.count() * self.options.limits.slots as usize;
                 self.waiting.retain(|waiter| !waiter.reply.is_closed());
+                // Machines that are there may have room for the job later.
+                let is_alone = !self.machines.values().any(|it| {
+                    matches!(
+                        it.machine.state(),
+                        State::Idle | State::Acquired | State::Used
+                    )
+                });
                 // The job that this machine was for.
-                if self.waiting.len() > coming
+                if is_alone
+                    && self.waiting.len() > coming
                     && let Some(waiter) = self.waiting.pop_front()
                 {
                     let message = format!("create machine {name}: {error}");

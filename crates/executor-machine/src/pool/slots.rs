@@ -6,10 +6,11 @@ use std::time::Duration;
 
 impl Owner {
     pub(super) fn acquire(&mut self, now: Duration) -> Acquired {
-        // Without a list there are no machines, and the driver may not answer at all.
-        let is_unlisted = !self.is_listed && !self.list_again.is_zero();
-        if !self.closing.is_empty() || is_unlisted {
+        if !self.closing.is_empty() {
             return Acquired::Full;
+        }
+        if let Some(error) = &self.list_error {
+            return Acquired::Unlisted(error.clone());
         }
         if self.rule().preemptive {
             // Those that wait already come first.
@@ -19,11 +20,14 @@ impl Owner {
                 None
             };
             if let Some(lease) = lease {
+                self.full_noted = false;
                 return Acquired::Reserved(lease);
             }
             // A job that continues needs no machine of its own.
             if self.promised >= self.orphans() {
-                tracing::info!("No free machines that can process builds.");
+                if !std::mem::replace(&mut self.full_noted, true) {
+                    tracing::info!("No free machines that can process builds.");
+                }
                 return Acquired::Full;
             }
             return self.promise();

@@ -3,6 +3,7 @@
 use crate::machine::{Machine, State};
 use crate::options::PoolOptions;
 use crate::policy::{Decision, decide};
+use executor_core::counted;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,9 +58,10 @@ impl MachineStatus {
         } = decision;
         let leaves = expire.iter().find(|(key, _)| *key == name);
         let goes = remove.iter().find(|(key, _)| *key == name);
+        let slots = format!("{} wanted, {free} free", counted(wanted, "slot"));
         let explanation = match (machine.state(), machine.retired()) {
             (State::Creating, _) => {
-                format!("is being created: {wanted} slots are wanted, {free} are free")
+                format!("is being created: {slots}")
             }
             (State::Removing, Some(reason)) if failed_removals > 0 => {
                 format!("is being removed, after {failed_removals} failed attempts: {reason}")
@@ -79,12 +81,10 @@ impl MachineStatus {
                 (Some((_, reason)), _) => format!("is removed next: {reason}"),
                 (None, Some((_, end))) => {
                     let left = end.saturating_sub(now).as_secs();
-                    format!(
-                        "is not needed ({wanted} slots are wanted, {free} are free), and is removed in {left} s"
-                    )
+                    format!("is not needed ({slots}), and is removed in {left} s")
                 }
                 (None, None) => {
-                    format!("is kept ready: {wanted} slots are wanted, {free} are free")
+                    format!("is kept ready: {slots}")
                 }
             },
         };

@@ -1,7 +1,7 @@
 //! Machines and jobs of an earlier process.
 
 use super::entry::{Entry, SHORTEST_PAUSE};
-use super::owner::{Answer, Owner, backoff, within};
+use super::owner::{Answer, Owner, backoff};
 use super::{Lease, TakeError};
 use crate::journal::Journal;
 use crate::machine::{Machine, Reason, State};
@@ -18,6 +18,16 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How often a machine that has jobs is tried.
 const ATTEMPTS: u32 = 8;
+
+/// Returns whether a machine with this name belongs to the pool with this prefix.
+pub fn is_name_of(prefix: &str, name: &str) -> bool {
+    let rest = name.strip_prefix(prefix);
+    let Some((seconds, number)) = rest.and_then(|it| it.split_once('-')) else {
+        return false;
+    };
+    let is_number = seconds.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && number.len() == 8 && u32::from_str_radix(number, 16).is_ok()
+}
 
 impl Owner {
     /// Takes the machines that the driver has, and those that the journal has.
@@ -48,6 +58,9 @@ impl Owner {
             Some(known) => known.returning(now),
             None => Machine::found(now),
         };
+        if !self.closing.is_empty() && self.options.remove_on_shutdown {
+            return self.insert_removing(name, machine, Reason::Shutdown, now);
+        }
         let has_jobs = machine.in_use() > 0;
         let reason = match known.as_ref().and_then(Machine::retired) {
             None if self.options.limits.jobs_left(machine.jobs()) == 0 => Some(Reason::TooManyJobs),
@@ -62,14 +75,14 @@ impl Owner {
         // One whose creation had not ended is new.
         entry.restored = known.filter(|it| it.state() != State::Creating);
         self.machines.insert(Arc::clone(&name), entry);
-        let (driver, limit) = (Arc::clone(&self.driver), self.options.create_timeout);
+        let creation = self.creation(&name);
         let permits = Arc::clone(&self.takeovers);
         let attempts = if has_jobs { ATTEMPTS } else { 1 };
         self.work.spawn(async move {
             let _permit = permits.acquire_owned().await;
             let mut failures = 0;
             loop {
-                let created = within(limit, async { driver.create(&name).await }).await;
+                let created = creation.run().await;
                 failures += 1;
                 if created.is_ok() || failures == attempts {
                     return Answer::Created(name, created);
@@ -92,13 +105,7 @@ impl Owner {
 
     /// Returns whether this is a new name of a machine of this pool.
     fn is_own(&self, name: &str) -> bool {
-        let is_like_ours = |rest: &str| {
-            let (seconds, number) = rest.split_once('-')?;
-            let is_number = seconds.bytes().all(|byte| byte.is_ascii_digit());
-            Some(is_number && number.len() == 8 && u32::from_str_radix(number, 16).is_ok())
-        };
-        let rest = name.strip_prefix(&*self.options.prefix);
-        !self.machines.contains_key(name) && rest.and_then(is_like_ours) == Some(true)
+        !self.machines.contains_key(name) && is_name_of(&self.options.prefix, name)
     }
 
     /// Returns how many jobs of an earlier process wait to be continued.

@@ -31,6 +31,8 @@ pub(crate) struct Machines {
     pub(crate) broken: BTreeSet<String>,
     /// Whether creations are never answered, although the machine exists.
     pub(crate) is_silent: bool,
+    /// Whether machines are never ready.
+    pub(crate) is_unready: bool,
     /// Each call, with its second.
     pub(crate) calls: Vec<String>,
     start: Option<Instant>,
@@ -111,6 +113,13 @@ impl MachineDriver for FakeDriver {
                 tls_cert_path: None,
             })
         })
+    }
+
+    async fn await_ready(&self, _name: &str, _endpoint: &Endpoint) -> Result<(), DriverError> {
+        if self.change(|machines| machines.is_unready) {
+            std::future::pending::<()>().await;
+        }
+        Ok(())
     }
 
     async fn check(&self, name: &str, _endpoint: &Endpoint) -> Result<(), DriverError> {

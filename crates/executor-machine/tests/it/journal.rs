@@ -188,15 +188,18 @@ async fn machine_whose_job_is_not_continued_is_removed() {
     let name = first.only().await.name;
     first.kill().await;
 
-    let second = world.start(one());
-    sleep(Duration::from_mins(14)).await;
-    assert!(
-        second
-            .pool
-            .take(None, &Cancellation::new())
-            .await
-            .is_ok_and(|lease| lease.name() != name)
-    );
+    let options = PoolOptions {
+        orphan_timeout: Duration::from_mins(5),
+        ..one()
+    };
+    let second = world.start(options);
+    sleep(Duration::from_mins(4)).await;
+    assert_eq!(second.only().await.name, name);
+    let go_on = Cancellation::new();
+    let taken = second.pool.take(None, &go_on);
+    let taken = tokio::time::timeout(Duration::from_mins(3), taken).await;
+    let lease = taken.expect("in time").expect("a machine");
+    assert_ne!(lease.name(), name);
     assert!(!world.driver.change(|it| it.existing.contains_key(&name)));
 }
 

@@ -180,6 +180,35 @@ async fn machine_that_cannot_be_cleaned_is_checked() {
     assert_eq!(world.states().await, [State::Idle]);
 }
 
+/// A job gets no machine that has died while it was idle, although no check was due.
+#[tokio::test(start_paused = true)]
+async fn idle_machine_is_checked_before_its_job() {
+    // R-EXEC-95
+    let world = world(options(1));
+    sleep(Duration::from_secs(170)).await;
+    let dead = world.layer.pool().status().await[0].name.clone();
+    world.driver.change(|it| it.broken.insert(dead.clone()));
+    for _ in 0..2 {
+        let data = world.acquire().await.unwrap();
+        let mut executor = world.provider.create(&data).unwrap();
+        let options = OptionsBuilder::new().build();
+        let prepared = executor.prepare(options, &Cancellation::new()).await;
+        prepared.unwrap();
+        executor.cleanup().await.unwrap();
+        drop(executor);
+        world.release(data).await;
+    }
+    let endpoints = world.endpoints.lock().clone();
+    assert_eq!(endpoints[0], endpoints[1]);
+    assert!(!format!("{:?}", endpoints[0]).contains(&dead));
+    // A new machine, and one whose job has just ended, are known to answer.
+    let all = world.driver.change(|it| it.calls.clone());
+    let own = all
+        .iter()
+        .filter(|it| it.starts_with("check") && !it.contains(&dead));
+    assert_eq!(own.count(), 0, "{all:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn failed_creation_fails_the_job() {
     // R-EXEC-87, R-EXEC-95

@@ -1,6 +1,7 @@
-//! The pool and the layer, with a driver whose machines are entries of a list and whose time is virtual.
+//! The pool and the layer, with a driver whose machines are entries of a list and whose time is virtual; and the drivers.
 
 mod driver;
+mod drivers;
 mod journal;
 mod layer;
 mod observed;

@@ -1,7 +1,7 @@
 use crate::driver::{BOOT, FakeDriver, options};
 use executor_core::{CancelCause, Cancellation};
 use executor_machine::machine::State;
-use executor_machine::{Acquired, Lease, Pool, PoolOptions, Records, TakeError};
+use executor_machine::{Acquired, Lease, Pool, PoolOptions, Records, TakeError, Throttle};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -37,7 +37,7 @@ impl World {
     async fn reserve(&self) -> Option<Lease> {
         match self.pool.acquire().await {
             Acquired::Reserved(lease) => Some(lease),
-            Acquired::OnDemand(_) | Acquired::Full => None,
+            Acquired::OnDemand(_) | Acquired::Full | Acquired::Unlisted(_) => None,
         }
     }
 
@@ -172,6 +172,20 @@ async fn failed_creation_fails_its_job_and_leaves_nothing() {
     assert_eq!(world.pool.status().await[0].name, lease.name());
 }
 
+/// As with a host of a list that is down, while the other one has a job.
+#[tokio::test(start_paused = true)]
+async fn job_waits_for_another_machine_when_its_own_is_not_created() {
+    let world = world(options(0));
+    let first = world.take().await.unwrap();
+    world.driver.change(|it| it.failing_creations = u32::MAX);
+    let end = async {
+        sleep(Duration::from_mins(1)).await;
+        drop(first);
+    };
+    let (next, ()) = tokio::join!(world.take(), end);
+    next.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn burst_grows_at_its_rate() {
     let mut options = options(0);
@@ -194,6 +208,20 @@ async fn burst_grows_at_its_rate() {
         begun.elapsed()
     );
     assert_eq!(world.driver.change(|it| it.most_booting), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn machines_are_created_as_fast_as_the_throttle_says() {
+    let mut options = options(6);
+    options.throttle = Some(Throttle {
+        per_second: 0.5,
+        burst: 2,
+    });
+    let world = world(options);
+    for (seconds, expected) in [(1, 2), (2, 3), (2, 4), (4, 6), (9, 6)] {
+        sleep(Duration::from_secs(seconds)).await;
+        assert_eq!(world.driver.calls("create"), expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -345,6 +373,25 @@ async fn jobs_share_machines_with_several_slots() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn shutdown_does_not_wait_until_a_machine_is_ready() {
+    let mut options = options(1);
+    options.remove_on_shutdown = true;
+    let world = world(options);
+    world.driver.change(|it| it.is_unready = true);
+    boot().await;
+    assert_eq!(world.count(State::Creating).await, 1);
+    let begun = Instant::now();
+    let left = world.pool.shutdown(Duration::from_mins(10)).await;
+    assert!(left.is_empty(), "{left:?}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(world.driver.count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn settings_change_without_a_restart_and_shutdown_removes() {
     let mut removing = options(1);
     removing.remove_on_shutdown = true;
@@ -432,7 +479,10 @@ async fn no_job_is_taken_while_the_driver_cannot_list() {
     driver.change(|it| it.failing_lists = 1);
     let world = with_driver(options(0), driver);
     sleep(Duration::from_secs(1)).await;
-    assert!(matches!(world.pool.acquire().await, Acquired::Full));
+    assert!(matches!(world.pool.acquire().await, Acquired::Unlisted(_)));
+    let taken = world.pool.take(None, &Cancellation::new()).await;
+    let error = taken.unwrap_err().to_string();
+    assert_eq!(error, "list the machines: the cloud has no room");
     sleep(Duration::from_mins(1)).await;
     assert!(matches!(world.pool.acquire().await, Acquired::OnDemand(_)));
 }

@@ -7,7 +7,7 @@ use executor_core::{AcquireError, TraceStream};
 use executor_custom::{CustomConfig, CustomOptions};
 use executor_driver::DriverConfig;
 use executor_testkit::{
-    CommandBuilder, JobBuilder, OptionsBuilder, RecordingTrace, SuiteOptions, conformance,
+    CommandBuilder, JobBuilder, OptionsBuilder, RecordingTrace, SuiteOptions, conformance, is_turn,
     marked_processes, runner_config,
 };
 use serde_json::json;
@@ -130,6 +130,9 @@ async fn typed_protocol_obeys_the_contract() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn custom_protocol_with_qemu_obeys_the_contract() {
+    if !is_turn(0, 2) {
+        return;
+    }
     let agent = Arc::new(qemu::host("most = 4", ""));
     check_qemu(&agent, "custom", custom(&agent), &[]).await;
     qemu::assert_no_machine(&agent);
@@ -137,6 +140,9 @@ async fn custom_protocol_with_qemu_obeys_the_contract() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn typed_protocol_with_qemu_obeys_the_contract() {
+    if !is_turn(1, 2) {
+        return;
+    }
     let agent = Arc::new(qemu::host("most = 4", ""));
     let provider = typed(&agent);
     let more = ["file_variables", "file_transfer"];

@@ -6,6 +6,7 @@ mod cleanup;
 mod conformance;
 mod lifecycle;
 mod locks;
+mod machines;
 mod qemu;
 mod scripts;
 mod support;

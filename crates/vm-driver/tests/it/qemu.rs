@@ -223,7 +223,8 @@ fn kills_leave_one_machine() {
             job.run("true").succeeds();
         }
         job.cleanup();
-        assert_no_machine(&agent);
+        // An emulator that the killed driver was starting finds no disk, and ends.
+        wait_until(|| left(&agent).is_empty());
     }
 }
 

@@ -141,7 +141,7 @@ impl Agent {
         let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let is_own = |pid: &u32| {
             let arguments = fs::read_to_string(format!("/proc/{pid}/cmdline"));
-            arguments.is_ok_and(|it| it.starts_with("qemu") && it.contains(&root))
+            arguments.is_ok_and(|it| it.starts_with("qemu-system") && it.contains(&root))
         };
         numbers.filter(is_own).collect()
     }

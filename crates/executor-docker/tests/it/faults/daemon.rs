@@ -14,6 +14,7 @@ use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_docker::{DockerHost, Engine};
 use executor_testkit::CommandBuilder;
 use futures_util::TryStreamExt;
+use process::collect_adopted;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, read_to_string};
 use std::path::PathBuf;
@@ -120,6 +121,16 @@ impl Daemon {
         if let Some(mut child) = self.child.take() {
             let _ = kill_process(Pid::from_child(&child), signal);
             let _ = child.wait();
+            // The next engine takes a containerd that died with this one and was not collected for a running one.
+            let below =
+                read_to_string(self.directory.path().join("exec/containerd/containerd.pid"));
+            let below = below.map(|pid| PathBuf::from("/proc").join(pid.trim()));
+            let begun = Instant::now();
+            while signal == Signal::KILL && below.as_ref().is_ok_and(|it| it.exists()) {
+                assert!(begun.elapsed() < Duration::from_secs(10), "{below:?}");
+                collect_adopted();
+                std::thread::sleep(Duration::from_millis(10));
+            }
         }
     }
 

@@ -114,9 +114,10 @@ async fn it_is_restarted() {
     assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
 }
 
-/// Pauses the container during a stage, does something, and returns the result of the stage and its output.
+/// Pauses the container during a stage of some seconds, does something, and returns the result of the stage and its output.
 async fn while_paused(
     choice: EngineChoice,
+    seconds: u64,
     meanwhile: impl AsyncFnOnce(&str, &Cancellation),
 ) -> (Result<StageResult, BuildError>, String) {
     let run = Run::new(DockerConfig {
@@ -127,7 +128,8 @@ async fn while_paused(
     opened.trace.clear();
     let container = opened.environment.hostname.clone();
     let (trace, cancellation) = (opened.trace.clone(), Cancellation::new());
-    let script = "trap 'echo stopped; exit 3' TERM; echo ready; sleep 1; echo done; exit 7";
+    let script =
+        format!("trap 'echo stopped; exit 3' TERM; echo ready; sleep {seconds}; echo done; exit 7");
     let pausing = async {
         trace.wait_for(TraceStream::STDOUT, "ready").await;
         engine()
@@ -153,7 +155,7 @@ async fn while_paused(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_container_continues() {
     let check = async |choice| {
-        let (ran, output) = while_paused(choice, async |container, _| {
+        let (ran, output) = while_paused(choice, 1, async |container, _| {
             // Longer than the script has left.
             tokio::time::sleep(Duration::from_secs(2)).await;
             let engine = engine().await;
@@ -169,7 +171,7 @@ async fn a_paused_container_continues() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stage_in_a_paused_container_can_be_canceled() {
     let check = async |choice| {
-        let (ran, output) = while_paused(choice, async |_, cancellation| {
+        let (ran, output) = while_paused(choice, 60, async |_, cancellation| {
             cancellation.cancel(CancelCause::User);
         })
         .await;

@@ -8,7 +8,7 @@ use executor_core::prelude::*;
 use executor_docker::config::DockerConfig;
 use executor_docker::engine::labels::OWNER;
 use executor_docker::image::PullPolicy;
-use executor_docker::{DockerOptions, DockerProvider, provider};
+use executor_docker::{DockerOptions, DockerProvider, Engine, provider};
 use executor_testkit::{CommandBuilder, JobBuilder, OptionsBuilder, RecordingTrace};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -191,7 +191,11 @@ pub(crate) fn log_text(trace: &RecordingTrace) -> String {
 
 /// Returns the containers, networks and volumes with the label of this owner.
 pub(crate) async fn leftovers_of(owner: &str) -> Vec<String> {
-    let engine = engine().await;
+    leftovers_in(&engine().await, owner).await
+}
+
+/// Like `leftovers_of`, in another engine.
+pub(crate) async fn leftovers_in(engine: &Engine, owner: &str) -> Vec<String> {
     let label = vec![format!("{OWNER}={owner}")];
     let filters = HashMap::from([("label".to_owned(), label)]);
     let containers = ListContainersOptions {
