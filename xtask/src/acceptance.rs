@@ -21,7 +21,7 @@ const IDS_PER_TEST: usize = 3;
 
 /// The number of proven requirements at the last count. Raise it with each new proof; lower it only in a commit that
 /// states which claim is withdrawn and why.
-const LEAST_PROVEN: usize = 245;
+const LEAST_PROVEN: usize = 251;
 
 /// What to print.
 #[derive(Debug, Default, Args)]

@@ -142,6 +142,55 @@ pub(crate) const ENGINE_TOOLS: &[Tool] = &[
     },
 ];
 
+/// The programs that a Kubernetes node needs beside its own.
+pub(crate) const NODE_TOOLS: &[Tool] = &[
+    Tool {
+        program: "etcd",
+        package: "etcd-server",
+        optional: None,
+    },
+    Tool {
+        program: "containerd",
+        package: "containerd",
+        optional: None,
+    },
+    Tool {
+        program: "runc",
+        package: "runc",
+        optional: None,
+    },
+    Tool {
+        program: "/usr/lib/cni/bridge",
+        package: "containernetworking-plugins",
+        optional: None,
+    },
+    Tool {
+        program: "iptables",
+        package: "iptables",
+        optional: None,
+    },
+    Tool {
+        program: "ip",
+        package: "iproute2",
+        optional: None,
+    },
+    Tool {
+        program: "conntrack",
+        package: "conntrack",
+        optional: None,
+    },
+    Tool {
+        program: "docker-registry",
+        package: "docker-registry",
+        optional: None,
+    },
+    Tool {
+        program: "socat",
+        package: "socat",
+        optional: None,
+    },
+];
+
 /// The programs that make and start virtual machines.
 pub(crate) const GUEST_TOOLS: &[Tool] = &[
     Tool {

@@ -20,6 +20,7 @@ mod docker;
 mod evidence;
 mod fuzz;
 mod guest;
+mod kubernetes;
 mod python;
 mod requirements;
 mod rounds;
@@ -72,6 +73,15 @@ enum Chore {
         #[arg(last = true, required = true, value_name = "COMMAND")]
         words: Vec<String>,
     },
+    /// Runs a command with a Kubernetes node, built from its Go modules, and the agent that the tests have.
+    ///
+    /// `cargo xtask kubernetes -- kubectl get nodes`; `cargo xtask kubernetes -- cargo test -p runwright-executor-kubernetes`.
+    /// The variable `KUBECONFIG` has the administrator's settings. Nothing of the node is left at the end.
+    Kubernetes {
+        /// The command and its arguments.
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        words: Vec<String>,
+    },
     /// Builds the agent that goes into containers, static and small, and says where it is.
     Agent(agent::Options),
     /// Runs every check, in the order of their price; stops at the first that fails.
@@ -112,6 +122,7 @@ fn dispatch(chore: &Chore) -> anyhow::Result<()> {
         Chore::Tidy => tidy::run(&workspace),
         Chore::Test { args } => test::run(&workspace, args),
         Chore::Docker { over, words } => test::run_with_engine(&workspace, *over, words),
+        Chore::Kubernetes { words } => test::run_with_node(&workspace, words),
         Chore::Agent(options) => agent::run(&workspace, options),
         Chore::Ci => ci::run(&workspace),
         Chore::Deny => ci::deny(&workspace),

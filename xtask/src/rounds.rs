@@ -15,11 +15,12 @@ use crate::skipped::Skipped;
 /// Fails with all failed rounds, after running every round.
 pub(crate) fn run(
     daemon: &Daemon,
+    ways: &[Over],
     target: &Path,
     tests: impl Fn() -> Command,
 ) -> anyhow::Result<()> {
     let mut failures = Vec::new();
-    for over in [Over::Tls, Over::Ssh] {
+    for over in ways.iter().copied() {
         let started = Instant::now();
         let way = match Way::open(daemon, over) {
             Ok(way) => way,

@@ -13,11 +13,12 @@ use std::{env, thread};
 use anyhow::{Context, bail};
 
 use crate::agent::{self, SharedAgent};
-use crate::debian::{self, BATCH_TOOLS, ENGINE_TOOLS, GUEST_TOOLS, TOOLS};
+use crate::debian::{self, BATCH_TOOLS, ENGINE_TOOLS, GUEST_TOOLS, NODE_TOOLS, TOOLS};
 use crate::docker::{self, Daemon, Over, Way};
+use crate::kubernetes::Node;
 use crate::skipped::Skipped;
 use crate::workspace::{PREFIX, Workspace};
-use crate::{built, guest, python, rounds, run};
+use crate::{built, guest, kubernetes, python, rounds, run};
 
 /// The variable with the number of tests that a test program runs at once.
 const THREADS: &str = "RUST_TEST_THREADS";
@@ -64,7 +65,7 @@ pub(crate) fn run_sample(
     skipped.collect(&mut command);
     if let Some(sample) = sample {
         println!(
-            "test: a third of the fail points, chosen by {sample}; `cargo xtask test` walks all"
+            "test: a sample, chosen by {sample}: a third of the fail points, half of the tests of QEMU and of transports; `cargo xtask test` runs all"
         );
         command.env(SAMPLE, sample);
     }
@@ -76,6 +77,14 @@ pub(crate) fn run_sample(
     }
     if let Some(guest) = guest? {
         command.env(guest::VARIABLE, guest);
+    }
+    // It ends when this function returns. The run of all tests does without it, since its programs take four minutes to build.
+    let node = match chosen(args) {
+        Some("executor-kubernetes") => Some(node(workspace)?),
+        _ => None,
+    };
+    if let Some(node) = &node {
+        node.tell(&mut command);
     }
     if let Some(driver) = vm_driver(workspace, args)? {
         command.env(VM_DRIVER, driver);
@@ -99,7 +108,12 @@ pub(crate) fn run_sample(
     for filter in TRANSPORT {
         tests.expect_some(filter)?;
     }
-    rounds::run(engine, &workspace.target_directory, || {
+    let ways: &[Over] = match sample.and_then(|sample| sample.bytes().last()) {
+        None => &[Over::Tls, Over::Ssh],
+        Some(byte) if byte % 2 == 0 => &[Over::Tls],
+        Some(_) => &[Over::Ssh],
+    };
+    rounds::run(engine, ways, &workspace.target_directory, || {
         let mut command = tests.command();
         command.args(TRANSPORT);
         set_threads(&mut command);
@@ -202,6 +216,29 @@ pub(crate) fn run_with_engine(
     run::run(&mut command)
 }
 
+/// Runs a command that finds a Kubernetes node and the agent as the tests do.
+///
+/// # Errors
+///
+/// When no node can be started, and when the command fails.
+pub(crate) fn run_with_node(workspace: &Workspace, words: &[String]) -> anyhow::Result<()> {
+    let (program, args) = words.split_first().context("no command is given")?;
+    let node = node(workspace)?;
+    let built = agent(workspace, &[])?;
+    let mut command = Command::new(program);
+    command.args(args);
+    node.tell(&mut command);
+    tell_agent(&mut command, built.as_deref());
+    run::run(&mut command)
+}
+
+/// Starts a Kubernetes node.
+fn node(workspace: &Workspace) -> anyhow::Result<Node> {
+    debian::provide(NODE_TOOLS)?;
+    kubernetes::start(&workspace.root, &workspace.target_directory)
+        .context("the tests need a Kubernetes node, and here is none")
+}
+
 /// Starts a Docker Engine, unless one exists or the selected tests do not use it.
 fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemon>> {
     if env::var_os(docker::ADDRESS).is_some() || !wants_engine(args) {
@@ -219,7 +256,8 @@ fn agent(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<PathBu
         let named = path::absolute(&named);
         return named.context("find the agent that is named").map(Some);
     }
-    if !wants_engine(args) && chosen(args) != Some("executor-ssh") {
+    let remote = ["executor-kubernetes", "executor-ssh"];
+    if !wants_engine(args) && !chosen(args).is_some_and(|it| remote.contains(&it)) {
         return Ok(None);
     }
     agent::build(workspace).map(Some)

@@ -217,14 +217,19 @@ fn sweep(target: &Path) {
     }
 }
 
-fn mount_memory(directory: &Path) -> anyhow::Result<()> {
+/// Mounts a file system in memory.
+///
+/// # Errors
+///
+/// When the kernel refuses.
+pub(crate) fn mount_memory(directory: &Path) -> anyhow::Result<()> {
     let mut command = Command::new("mount");
     let options = ["-t", "tmpfs", "-o", ROOM, "tmpfs"];
     run::run(command.args(options).arg(directory).stdin(Stdio::null()))
 }
 
 /// Unmounts a directory, and the mounts below it that a killed engine left.
-fn unmount(directory: &Path) {
+pub(crate) fn unmount(directory: &Path) {
     let mut command = Command::new("umount");
     let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
     // The directory may not be a mount point.

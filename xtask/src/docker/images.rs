@@ -38,8 +38,12 @@ fn make_in(daemon: &Daemon, scratch: &Path, target: &Path) -> anyhow::Result<()>
     load(daemon, &debian, "debian:12", &["CMD [\"bash\"]"])
 }
 
-/// A root file system with a static busybox, its applets and two users.
-fn busybox(root: &Path) -> anyhow::Result<PathBuf> {
+/// Makes a root file system with a static busybox, its applets and two users.
+///
+/// # Errors
+///
+/// When there is no busybox, or a file cannot be written.
+pub(crate) fn busybox(root: &Path) -> anyhow::Result<PathBuf> {
     for directory in ["bin", "etc", "root", "proc", "dev", "sys", "var", "tmp"] {
         fs::create_dir_all(root.join(directory))?;
     }

@@ -9,7 +9,8 @@ mod way;
 
 use std::path::Path;
 
-pub(crate) use daemon::Daemon;
+pub(crate) use daemon::{Daemon, mount_memory, unmount};
+pub(crate) use images::busybox;
 pub(crate) use sshd::Sshd;
 pub(crate) use way::{Over, Way};
 

@@ -1,0 +1,254 @@
+//! The agent in a pod: its upload, and the connections to it.
+
+use crate::cluster::{Cluster, PERSISTENCE};
+use crate::error::KubernetesError;
+use crate::exec::{Exec, PodExec, Streams};
+use crate::pod::AGENT;
+use crate::state::PodState;
+use crate::watch::Seen;
+use executor_core::ability::{Connection, StepsConnector};
+use executor_core::{BuildError, Cancellation, JobTrace, JobTraceExt, Retryability};
+use parking_lot::Mutex;
+use shells::quote_sh;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use steps::agent::Agent;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How long a connection may take to begin, and the agent to arrive.
+const UPLOAD: Duration = Duration::from_mins(5);
+
+/// The pauses before another attempt. In the first moment of a container, its node may end a command at once and without a reason.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Begins the line after which a connection leads to the agent.
+const STARTED: &str = "= start ";
+
+/// The proxy to the agent.
+type Stream = BufReader<Exec>;
+
+/// Returns the script of the container: it waits for the agent and becomes it.
+pub(crate) fn start_script(orphan_grace: Duration) -> String {
+    let serve = steps::agent::serve_command(
+        &format!("{AGENT}/agent"),
+        &format!("{AGENT}/run"),
+        Some(orphan_grace),
+    );
+    // A runner that was killed before it had sent the agent leaves a pod that ends by itself.
+    let most = orphan_grace.max(UPLOAD).as_secs() * 100;
+    format!(
+        "trap 'exit 143' TERM\nleft={most}\n\
+         until [ -x {AGENT}/agent ]; do\n\
+         left=$((left - 1))\n[ $left -gt 0 ] || exit 1\n\
+         if ! sleep 0.01 2>/dev/null; then sleep 1; left=$((left - 99)); fi\n\
+         done\nexec {}",
+        serve.join(" ")
+    )
+}
+
+/// Leads to the agent of a pod.
+#[derive(Debug)]
+pub(crate) struct PodAgent {
+    pub(crate) exec: PodExec,
+    seen: watch::Receiver<Seen>,
+    /// The script of a connection.
+    script: String,
+    /// The log of the job; a warm pod has none yet.
+    trace: Mutex<Option<Arc<dyn JobTrace>>>,
+    /// The first connection, until it is used.
+    first: Mutex<Option<Stream>>,
+    /// Whether the log says that the pod cannot be reached now.
+    said: AtomicBool,
+}
+
+/// What the first connection learns of the container.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The path of bash; empty without it.
+    pub(crate) bash: String,
+}
+
+impl PodAgent {
+    /// Returns the way to the agent of a pod. Each connection creates `directories`.
+    ///
+    /// # Errors
+    ///
+    /// When the path of a directory has a byte that no path has.
+    pub(crate) fn new(
+        cluster: Arc<Cluster>,
+        pod: &str,
+        seen: watch::Receiver<Seen>,
+        directories: &[&str],
+        trace: Option<Arc<dyn JobTrace>>,
+    ) -> Result<Self, KubernetesError> {
+        let mut words = String::new();
+        for directory in directories {
+            let word = quote_sh(directory);
+            let word = word.map_err(|error| KubernetesError::Config(error.to_string()))?;
+            words.extend([" ", &word]);
+        }
+        let proxy = steps::agent::proxy_command("./agent", "run").join(" ");
+        let script = format!(
+            "cd {AGENT} && mkdir -p -- .{words} || exit 1\n\
+             left=3000\n\
+             until [ -S run/agent.sock ]; do\n\
+             left=$((left - 1))\n[ $left -gt 0 ] || {{ echo 'the agent does not listen' >&2; exit 1; }}\n\
+             if ! sleep 0.01 2>/dev/null; then sleep 1; left=$((left - 99)); fi\n\
+             done\n\
+             echo \"{STARTED}$(command -v bash)\"\nexec {proxy}"
+        );
+        Ok(Self {
+            exec: PodExec {
+                cluster,
+                pod: pod.to_owned(),
+            },
+            seen,
+            script,
+            trace: Mutex::new(trace),
+            first: Mutex::default(),
+            said: AtomicBool::new(false),
+        })
+    }
+
+    /// Waits until the agent listens, after sending it unless it is there.
+    pub(crate) async fn start(
+        &self,
+        agent: Option<Agent>,
+        cancellation: &Cancellation,
+    ) -> Result<Found, KubernetesError> {
+        let sending = async {
+            let Some(agent) = agent else { return Ok(()) };
+            self.again(|| self.upload(&agent)).await
+        };
+        // The connection waits for the agent meanwhile.
+        let opening = self.again(|| self.open(cancellation));
+        let ((), (stream, found)) = tokio::try_join!(sending, opening)?;
+        *self.first.lock() = Some(stream);
+        Ok(found)
+    }
+
+    /// Does something again while the connection breaks and the pod runs, for as long as the API server may be away.
+    async fn again<T, F>(&self, mut attempt: impl FnMut() -> F) -> Result<T, KubernetesError>
+    where
+        F: Future<Output = Result<T, KubernetesError>>,
+    {
+        let deadline = Instant::now() + PERSISTENCE;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match attempt().await {
+                Err(error)
+                    if error.is_temporary()
+                        && Instant::now() < deadline
+                        && ended(&self.exec.pod, &self.seen.borrow()).is_none() =>
+                {
+                    if pause == LONGEST_PAUSE {
+                        let error = executor_core::chain(&error);
+                        tracing::warn!(pod = self.exec.pod, error, "The pod is reached again.");
+                    }
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Sets the log of the job.
+    pub(crate) fn set_trace(&self, trace: Arc<dyn JobTrace>) {
+        *self.trace.lock() = Some(trace);
+    }
+
+    /// Sends the agent. The file has its name when it is complete.
+    async fn upload(&self, agent: &Agent) -> Result<(), KubernetesError> {
+        let bytes = agent.bytes().map_err(|error| unreadable(&error))?;
+        let script = format!(
+            "umask 022\ncd {AGENT} && cat >new$$ && [ \"$(wc -c <new$$)\" -eq {} ] && chmod 755 new$$ && mv -f new$$ agent",
+            bytes.len()
+        );
+        self.exec.run(&script, &bytes, UPLOAD).await.map(drop)
+    }
+
+    async fn open(&self, cancellation: &Cancellation) -> Result<(Stream, Found), KubernetesError> {
+        if let Some(error) = ended(&self.exec.pod, &self.seen.borrow()) {
+            return Err(error);
+        }
+        tokio::select! {
+            opened = timeout(UPLOAD, self.connection()) => {
+                opened.unwrap_or_else(|_| Err(self.exec.broken("it does not answer")))
+            }
+            cause = cancellation.canceled() => Err(KubernetesError::Canceled(cause)),
+        }
+    }
+
+    /// Connects with the agent, once it listens.
+    async fn connection(&self) -> Result<(Stream, Found), KubernetesError> {
+        let command = ["sh", "-c", &self.script];
+        let mut stream = BufReader::new(self.exec.start(&command, Streams::Pipes).await?);
+        loop {
+            let mut line = Vec::new();
+            let read = stream.read_until(b'\n', &mut line).await;
+            match read {
+                Ok(1..) => {}
+                Ok(0) => return Err(self.exec.failed(stream.get_ref())),
+                Err(error) => return Err(self.exec.broken(&error.to_string())),
+            }
+            let line = String::from_utf8_lossy(&line);
+            if let Some(bash) = line.strip_prefix(STARTED) {
+                let bash = bash.trim().to_owned();
+                return Ok((stream, Found { bash }));
+            }
+        }
+    }
+}
+
+/// Returns the error of a pod that has ended, or is gone.
+pub(crate) fn ended(name: &str, seen: &Seen) -> Option<KubernetesError> {
+    let reason = match seen {
+        Seen::Pod(PodState::Ended { reason, .. }) => reason.clone(),
+        Seen::Gone => "it was deleted".to_owned(),
+        _ => return None,
+    };
+    Some(KubernetesError::Pod {
+        name: name.to_owned(),
+        reason,
+        retry: Retryability::Permanent,
+    })
+}
+
+fn unreadable(error: &io::Error) -> KubernetesError {
+    KubernetesError::Config(format!("read the agent: {error}"))
+}
+
+#[async_trait::async_trait]
+impl StepsConnector for PodAgent {
+    async fn connect(
+        &self,
+        cancellation: &Cancellation,
+    ) -> Result<Box<dyn Connection>, BuildError> {
+        let first = self.first.lock().take();
+        if let Some(stream) = first {
+            return Ok(Box::new(stream));
+        }
+        let opened = self.open(cancellation).await;
+        match &opened {
+            Ok(_) => self.said.store(false, Ordering::Relaxed),
+            Err(KubernetesError::Canceled(_)) => {}
+            Err(error) => {
+                let trace = self.trace.lock().clone();
+                if let Some(trace) = trace
+                    && !self.said.swap(true, Ordering::Relaxed)
+                {
+                    let reason = executor_core::chain(error);
+                    trace.warning_line(&format!("the pod cannot be reached now: {reason}"));
+                }
+            }
+        }
+        let (stream, _) = opened?;
+        Ok(Box::new(stream))
+    }
+}

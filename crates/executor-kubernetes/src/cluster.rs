@@ -1,0 +1,527 @@
+//! The cluster: its client, and the pods of this process.
+
+use crate::config::{KubernetesConfig, non_empty};
+use crate::error::KubernetesError;
+use crate::pod::{BUILD, GATE, JOB, MANAGED, OWNER, PATIENCE};
+use crate::watch::PodWatch;
+use executor_core::{BoxError, Retryability};
+use http::HeaderValue;
+use http::header::USER_AGENT;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use k8s_openapi::api::core::v1::{Namespace, Pod, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::client::ConfigExt;
+use kube::config::{
+    AuthInfo, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+};
+use kube::core::Status;
+use kube::{Api, Client, Config};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+use tower::ServiceBuilder;
+
+/// How long the API server may take to answer one request.
+pub(crate) const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long a connection with the API server may take to begin.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// For how long a request is repeated that the API server does not answer, and the pauses between.
+pub(crate) const PERSISTENCE: Duration = Duration::from_secs(90);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long ago a pod was created whose end has no time, and whose runner certainly does not delete it.
+const LONGEST_JOB: SignedDuration = SignedDuration::from_hours(24);
+
+/// How long ago a pod has ended that its runner certainly does not delete.
+const ABANDONED: SignedDuration = SignedDuration::from_mins(5);
+
+/// What a sweep did; see [`KubernetesProvider::sweep`](crate::KubernetesProvider::sweep).
+#[derive(Debug, Default)]
+pub struct PodSweep {
+    /// The names of the pods that are deleted.
+    pub deleted: Vec<String>,
+    /// Why others are not.
+    pub failures: Vec<KubernetesError>,
+}
+
+/// A cluster, once it is known.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) pods: Api<Pod>,
+    pub(crate) namespace: String,
+    /// How long the processes of a pod have to end.
+    pub(crate) grace: Duration,
+    /// Whether the namespace is made for a job, and may not be complete.
+    is_new: bool,
+    /// The API server and the namespace.
+    pub(crate) place: String,
+    pub(crate) watch: PodWatch,
+    /// The value of the label that the pods of this process have.
+    pub(crate) owner: String,
+}
+
+impl Cluster {
+    /// Reads the login and starts to watch. No request is awaited. `namespace` replaces that of the settings.
+    ///
+    /// # Errors
+    ///
+    /// When the login cannot be read.
+    pub(crate) async fn open(
+        config: &KubernetesConfig,
+        namespace: Option<&str>,
+        owner: &str,
+    ) -> Result<Self, KubernetesError> {
+        let mut access = access(config).await?;
+        // The API server's own log then shows who asks.
+        let name = HeaderValue::from_static(concat!("runwright/", env!("CARGO_PKG_VERSION")));
+        access.headers.push((USER_AGENT, name));
+        let namespace = namespace.or(non_empty(config.namespace.as_deref()));
+        let namespace = namespace.unwrap_or(&access.default_namespace).to_owned();
+        let place = format!("{} {namespace}", access.cluster_url);
+        // It may start a program that asks for a token.
+        let making = tokio::task::spawn_blocking(move || client(access));
+        let client = match timeout(ANSWER, making).await {
+            Ok(Ok(client)) => client.map_err(|error| no_cluster(&error))?,
+            Ok(Err(error)) => return Err(no_cluster(&error)),
+            Err(_) => return Err(no_cluster(&"the login does not answer")),
+        };
+        let pods: Api<Pod> = Api::namespaced(client, &namespace);
+        let watch = PodWatch::start(pods.clone(), owner);
+        Ok(Self {
+            pods,
+            is_new: config.namespace_per_job,
+            grace: Duration::from_secs(config.grace().try_into().unwrap_or_default()),
+            namespace,
+            place,
+            watch,
+            owner: owner.to_owned(),
+        })
+    }
+
+    /// Creates a pod; returns its unique id.
+    pub(crate) async fn create(&self, pod: &Pod) -> Result<String, KubernetesError> {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        let created = persist("create the pod", || async {
+            match self.pods.create(&PostParams::default(), pod).await {
+                // The answer to an earlier attempt was lost: names are unique.
+                Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
+                    self.pods.get(name).await
+                }
+                // The account of a new namespace comes a moment later.
+                Err(kube::Error::Api(mut status)) if self.is_new && is_accountless(&status) => {
+                    status.code = 500;
+                    Err(kube::Error::Api(status))
+                }
+                created => created,
+            }
+        });
+        Ok(created.await?.metadata.uid.unwrap_or_default())
+    }
+
+    pub(crate) async fn create_secret(&self, secret: &Secret) -> Result<(), KubernetesError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client(), &self.namespace);
+        create(&secrets, "create the secret of the pod", secret).await
+    }
+
+    pub(crate) async fn delete_secret(&self, name: &str) -> Result<(), KubernetesError> {
+        let secrets: Api<Secret> = Api::namespaced(self.client(), &self.namespace);
+        delete(&secrets, "delete the secret of the pod", name)
+            .await
+            .map(drop)
+    }
+
+    /// Lets the pod have a node.
+    pub(crate) async fn open_gate(&self, name: &str) -> Result<(), KubernetesError> {
+        let change = serde_json::json!({
+            "spec": { "schedulingGates": [{ "$patch": "delete", "name": GATE }] }
+        });
+        let (change, params) = (Patch::Strategic(change), PatchParams::default());
+        let opened = persist("start the pod", || self.pods.patch(name, &params, &change));
+        opened.await.map(drop)
+    }
+
+    /// Gives a warm pod the labels, the annotations and the deadline of a job.
+    pub(crate) async fn give(
+        &self,
+        name: &str,
+        to: &Pod,
+        deadline: Option<i64>,
+    ) -> Result<(), KubernetesError> {
+        let change = serde_json::json!({
+            "metadata": { "labels": to.metadata.labels, "annotations": to.metadata.annotations },
+            "spec": { "activeDeadlineSeconds": deadline },
+        });
+        let (change, params) = (Patch::Merge(change), PatchParams::default());
+        let given = persist("give the pod to the job", || {
+            self.pods.patch(name, &params, &change)
+        });
+        given.await.map(drop)
+    }
+
+    /// Creates the namespace of one job.
+    pub(crate) async fn create_namespace(&self) -> Result<(), KubernetesError> {
+        let namespace = Namespace {
+            metadata: ObjectMeta {
+                name: Some(self.namespace.clone()),
+                labels: Some(self.labels()),
+                ..ObjectMeta::default()
+            },
+            ..Namespace::default()
+        };
+        let all: Api<Namespace> = Api::all(self.client());
+        let doing = "create the namespace of the job";
+        create(&all, doing, &namespace).await?;
+        // Another runner may have a job with this number.
+        let found = persist(doing, || all.get(&self.namespace)).await?;
+        let labels = found.metadata.labels.unwrap_or_default();
+        if labels.get(OWNER) != Some(&self.owner) || found.metadata.deletion_timestamp.is_some() {
+            return Err(KubernetesError::Refused {
+                doing,
+                message: format!("the namespace {} is in use", self.namespace),
+                retry: Retryability::Temporary,
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn delete_namespace(&self) -> Result<(), KubernetesError> {
+        let all: Api<Namespace> = Api::all(self.client());
+        let doing = "delete the namespace of the job";
+        delete(&all, doing, &self.namespace).await.map(drop)
+    }
+
+    fn client(&self) -> Client {
+        self.pods.clone().into_client()
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        let managed = MANAGED.split_once('=').unwrap_or_default();
+        [managed, (OWNER, &self.owner)]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into()
+    }
+
+    /// Asks for the end of a pod; returns whether there is one.
+    pub(crate) async fn delete(&self, name: &str) -> Result<bool, KubernetesError> {
+        delete(&self.pods, "delete the pod", name).await
+    }
+
+    /// Makes this process the owner of a job's pod; returns whether the pod is still there and belonged to `owner`.
+    ///
+    /// The API server compares and changes the labels in one step, so only one process can win.
+    pub(crate) async fn claim(
+        &self,
+        name: &str,
+        owner: &str,
+        job: &str,
+    ) -> Result<bool, KubernetesError> {
+        let path = |label: &str| format!("/metadata/labels/{}", label.replace('/', "~1"));
+        let changes = serde_json::json!([
+            { "op": "test", "path": path(OWNER), "value": owner },
+            { "op": "test", "path": path(JOB), "value": job },
+            { "op": "replace", "path": path(OWNER), "value": self.owner },
+        ]);
+        // Plain data always has this form.
+        let changes = serde_json::from_value(changes).unwrap_or_default();
+        let (changes, params) = (Patch::<()>::Json(changes), PatchParams::default());
+        let claimed = persist("take over the pod", || async {
+            let patched = self.pods.patch(name, &params, &changes);
+            match patched.await {
+                Ok(_) => Ok(true),
+                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 422) => {
+                    // Unless the answer to an earlier attempt was lost.
+                    let pod = self.pods.get_opt(name).await?;
+                    let labels = pod.and_then(|it| it.metadata.labels).unwrap_or_default();
+                    let has =
+                        |key: &str, value: &str| labels.get(key).is_some_and(|it| it == value);
+                    Ok(has(OWNER, &self.owner) && has(JOB, job))
+                }
+                Err(error) => Err(error),
+            }
+        });
+        claimed.await
+    }
+
+    /// Deletes the pods of other owners that are left over, and those that ended by themselves long ago.
+    pub(crate) async fn sweep(
+        &self,
+        is_left: impl Fn(&str, &str) -> bool,
+    ) -> Result<PodSweep, KubernetesError> {
+        let all = ListParams::default().labels(MANAGED);
+        let listed = timeout(ANSWER, self.pods.list(&all)).await;
+        let listed = listed.unwrap_or_else(|_| Err(silent()));
+        let listed = listed.map_err(|error| KubernetesError::of("list the pods", error))?;
+        let now = Timestamp::now();
+        let mut swept = PodSweep::default();
+        for pod in listed {
+            let labels = pod.metadata.labels.as_ref();
+            let owner = labels.and_then(|it| it.get(OWNER)).map_or("", |it| it);
+            let name = pod.metadata.name.as_deref().unwrap_or_default();
+            if owner != self.owner && (is_left(owner, name) || is_abandoned(&pod, now)) {
+                match self.delete(name).await {
+                    Ok(_) => swept.deleted.push(name.to_owned()),
+                    Err(error) => swept.failures.push(error),
+                }
+            }
+        }
+        Ok(swept)
+    }
+}
+
+/// Creates an object with a unique name.
+async fn create<K>(api: &Api<K>, doing: &'static str, object: &K) -> Result<(), KubernetesError>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+{
+    let created = persist(doing, || async {
+        match api.create(&PostParams::default(), object).await {
+            // The answer to an earlier attempt was lost.
+            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+            created => created.map(drop),
+        }
+    });
+    created.await
+}
+
+/// Asks for the end of an object; returns whether there is one.
+async fn delete<K>(api: &Api<K>, doing: &'static str, name: &str) -> Result<bool, KubernetesError>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned,
+{
+    let deleted = persist(doing, || async {
+        match api.delete(name, &DeleteParams::default()).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) => Err(error),
+        }
+    });
+    deleted.await
+}
+
+/// Returns the address of the API server and the namespace, by which a later process knows the cluster.
+///
+/// # Errors
+///
+/// When the login cannot be read. The API server is not asked.
+pub async fn place(config: &KubernetesConfig) -> Result<String, KubernetesError> {
+    let access = access(config).await?;
+    let namespace = non_empty(config.namespace.as_deref());
+    let namespace = namespace.unwrap_or(&access.default_namespace);
+    Ok(format!("{} {namespace}", access.cluster_url))
+}
+
+/// Returns the login.
+pub(crate) async fn access(config: &KubernetesConfig) -> Result<Config, KubernetesError> {
+    let options = KubeConfigOptions {
+        context: config.context.clone(),
+        ..KubeConfigOptions::default()
+    };
+    let from = |read: Kubeconfig| async {
+        let access = Config::from_custom_kubeconfig(read, &options).await;
+        access.map_err(|error| no_cluster(&error))
+    };
+    if let Some(host) = &config.host {
+        return from(of_host(host, config)).await;
+    }
+    if let Some(file) = &config.kubeconfig {
+        let read = Kubeconfig::read_from(file).map_err(|error| no_cluster(&error))?;
+        return from(read).await;
+    }
+    if config.context.is_some() {
+        let access = Config::from_kubeconfig(&options).await;
+        return access.map_err(|error| no_cluster(&error));
+    }
+    Config::infer().await.map_err(|error| no_cluster(&error))
+}
+
+/// Returns a client whose small messages do not wait for one another in the kernel, as those of `kube` do (40 ms each): a script's stage
+/// is a handful of them.
+pub(crate) fn client(access: Config) -> Result<Client, kube::Error> {
+    if access.proxy_url.is_some() {
+        return Client::try_from(access);
+    }
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(CONNECT));
+    let connector = access.rustls_https_connector_with_connector(connector)?;
+    let service = ServiceBuilder::new()
+        .layer(access.base_uri_layer())
+        .option_layer(access.auth_layer()?)
+        .layer(access.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(
+            hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector),
+        );
+    Ok(Client::new(service, access.default_namespace))
+}
+
+/// Returns the login of `host`, in the form of a file.
+fn of_host(host: &str, config: &KubernetesConfig) -> Kubeconfig {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|it| it.display().to_string());
+    let name = || "settings".to_owned();
+    Kubeconfig {
+        clusters: vec![NamedCluster {
+            name: name(),
+            cluster: Some(kube::config::Cluster {
+                server: Some(host.to_owned()),
+                certificate_authority: path(&config.ca_file),
+                ..kube::config::Cluster::default()
+            }),
+            ..NamedCluster::default()
+        }],
+        auth_infos: vec![NamedAuthInfo {
+            name: name(),
+            auth_info: Some(AuthInfo {
+                client_certificate: path(&config.cert_file),
+                client_key: path(&config.key_file),
+                token: config
+                    .bearer_token
+                    .as_ref()
+                    .map(|it| it.expose().to_owned().into()),
+                ..AuthInfo::default()
+            }),
+            ..NamedAuthInfo::default()
+        }],
+        contexts: vec![NamedContext {
+            name: name(),
+            context: Some(Context {
+                cluster: name(),
+                user: Some(name()),
+                ..Context::default()
+            }),
+            ..NamedContext::default()
+        }],
+        current_context: Some(name()),
+        ..Kubeconfig::default()
+    }
+}
+
+fn no_cluster(error: &dyn std::fmt::Display) -> KubernetesError {
+    let hint = "`kubectl config get-contexts` shows what there is";
+    KubernetesError::Config(format!("find the cluster: {error}; {hint}"))
+}
+
+/// Returns whether a pod is refused because its namespace has no account yet.
+fn is_accountless(status: &Status) -> bool {
+    status.code == 403 && status.message.contains("error looking up service account")
+}
+
+/// Returns whether the runner of a pod, which would have deleted it, is certainly gone: the pod has ended by itself, or never started.
+fn is_abandoned(pod: &Pod, now: Timestamp) -> bool {
+    let since = |time: &Time| now.duration_since(time.0);
+    let Some(status) = &pod.status else {
+        return false;
+    };
+    if status.phase.as_deref() == Some("Pending") {
+        let annotations = pod.metadata.annotations.as_ref();
+        let patience = annotations.and_then(|it| it.get(PATIENCE)?.parse().ok());
+        let (Some(patience), Some(created)) = (patience, &pod.metadata.creation_timestamp) else {
+            return false;
+        };
+        return since(created) > SignedDuration::from_secs(patience) + ABANDONED;
+    }
+    if status.phase.as_deref() == Some("Failed") && status.container_statuses.is_none() {
+        // Evicted or refused by the kubelet; the runner's watch has the end at once.
+        let created = pod.metadata.creation_timestamp.as_ref();
+        return created.is_some_and(|it| since(it) > LONGEST_JOB);
+    }
+    let containers = status.container_statuses.iter().flatten();
+    let mut builds = containers.filter(|it| it.name == BUILD);
+    builds.any(|it| {
+        let terminated = it.state.as_ref().and_then(|it| it.terminated.as_ref());
+        let end = terminated.and_then(|it| it.finished_at.as_ref());
+        end.is_some_and(|end| since(end) > ABANDONED)
+    })
+}
+
+fn silent() -> kube::Error {
+    kube::Error::Service("the API server does not answer".into())
+}
+
+/// Sends a request until it is answered: again when the API server cannot be reached, has too many requests or fails, for a minute and
+/// a half.
+pub(crate) async fn persist<T, F>(
+    doing: &'static str,
+    mut request: impl FnMut() -> F,
+) -> Result<T, KubernetesError>
+where
+    F: Future<Output = Result<T, kube::Error>>,
+{
+    let deadline = Instant::now() + PERSISTENCE;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let error = match timeout(ANSWER, request()).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error,
+            Err(_) => silent(),
+        };
+        let wanted = match &error {
+            kube::Error::Api(status) if matches!(status.code, 429 | 500..) => {
+                let details = status.details.as_ref();
+                details.map(|it| u64::from(it.retry_after_seconds))
+            }
+            kube::Error::Api(_) => return Err(KubernetesError::of(doing, error)),
+            _ => None,
+        };
+        let wait = wanted.map_or(pause, |seconds| pause.max(Duration::from_secs(seconds)));
+        if Instant::now() + wait > deadline {
+            return Err(KubernetesError::of(doing, error));
+        }
+        if pause == LONGEST_PAUSE {
+            let error = match &error {
+                kube::Error::Api(status) => status.message.clone(),
+                error => executor_core::chain(error),
+            };
+            tracing::warn!(doing, error, "The API server is asked again.");
+        }
+        sleep(wait).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    fn refused(code: u16, seconds: u32) -> kube::Error {
+        let details = serde_json::json!({
+            "status": "Failure", "code": code, "message": "m", "reason": "r", "details": { "retryAfterSeconds": seconds },
+        });
+        kube::Error::Api(serde_json::from_value(details).unwrap())
+    }
+
+    /// Answers with the errors, then with success; returns the number of requests and the seconds they took.
+    async fn ask(errors: impl Fn(u32) -> Option<kube::Error>) -> (bool, u32, u64) {
+        let (asked, began) = (AtomicU32::new(0), Instant::now());
+        let done = persist("ask", || {
+            let error = errors(asked.fetch_add(1, Ordering::Relaxed));
+            async { error.map_or(Ok(()), Err) }
+        });
+        let is_ok = done.await.is_ok();
+        (is_ok, asked.into_inner(), began.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_are_repeated_while_the_api_server_is_away() {
+        // As long as it says.
+        let busy = |asked| (asked < 2).then(|| refused(429, 7));
+        assert_eq!(ask(busy).await, (true, 3, 14));
+        let away = |asked| (asked < 15).then(silent);
+        let (is_ok, _, seconds) = ask(away).await;
+        assert!(is_ok && seconds > 55, "{seconds}");
+        assert_eq!(ask(|_| Some(refused(403, 0))).await, (false, 1, 0));
+        let (is_ok, _, seconds) = ask(|_| Some(refused(500, 0))).await;
+        assert!(!is_ok && (80..=90).contains(&seconds), "{seconds}");
+    }
+}

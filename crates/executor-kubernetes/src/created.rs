@@ -1,0 +1,209 @@
+//! A pod that was created, until it is gone.
+
+use crate::agent::ended;
+use crate::cluster::Cluster;
+use crate::config::KubernetesConfig;
+use crate::error::KubernetesError;
+use crate::pod::Objects;
+use crate::state::PodState;
+use crate::watch::{Followed, Seen};
+use executor_core::{Cancellation, Retryability};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+/// How long a stop waits for the answer to a request that creates something.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// How long the watch may take to say that a pod is gone, before the API server is asked again.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How long a pod may take to be gone, after its grace.
+const REMOVAL: Duration = Duration::from_mins(1);
+
+/// The pause before a deletion is repeated that failed.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A pod that may exist.
+#[derive(Debug)]
+pub(crate) struct Created {
+    pub(crate) cluster: Arc<Cluster>,
+    pub(crate) name: String,
+    pub(crate) followed: Followed,
+    /// Whether there is a secret of the same name.
+    has_secret: bool,
+    /// How long its processes have to end.
+    grace: Duration,
+    /// Whether the namespace is the job's own.
+    pub(crate) owns_namespace: bool,
+}
+
+impl Created {
+    /// Begins to follow a pod that may not exist yet.
+    pub(crate) fn new(cluster: &Arc<Cluster>, name: &str) -> Self {
+        Self {
+            cluster: Arc::clone(cluster),
+            name: name.to_owned(),
+            followed: cluster.watch.follow(name),
+            has_secret: false,
+            grace: cluster.grace,
+            owns_namespace: false,
+        }
+    }
+
+    /// Creates the objects of the job, and waits until its container runs.
+    pub(crate) async fn start(
+        &mut self,
+        objects: &Objects,
+        config: &KubernetesConfig,
+        cancellation: &Cancellation,
+    ) -> Result<(), KubernetesError> {
+        {
+            let mut sending = std::pin::pin!(self.send(objects));
+            tokio::select! {
+                sent = &mut sending => sent?,
+                cause = cancellation.canceled() => {
+                    // A pod that came after its deletion would stay.
+                    let _ = timeout(STOP_GRACE, sending).await;
+                    return Err(KubernetesError::Canceled(cause));
+                }
+            }
+        }
+        self.await_running(config.patience(), cancellation).await
+    }
+
+    /// Sends the objects of the job to the API server.
+    async fn send(&mut self, objects: &Objects) -> Result<(), KubernetesError> {
+        if self.owns_namespace {
+            self.cluster.create_namespace().await?;
+        }
+        let uid = self.cluster.create(&objects.pod).await?;
+        let Some(secret) = &objects.secret else {
+            return Ok(());
+        };
+        self.has_secret = true;
+        let mut secret = secret.clone();
+        secret.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: "v1".to_owned(),
+            kind: "Pod".to_owned(),
+            name: self.name.clone(),
+            uid,
+            ..OwnerReference::default()
+        }]);
+        self.cluster.create_secret(&secret).await?;
+        self.cluster.open_gate(&self.name).await
+    }
+
+    /// Returns the container whose image could not be pulled.
+    pub(crate) fn unpulled(&self) -> Option<String> {
+        match &*self.followed.seen.borrow() {
+            Seen::Pod(PodState::Ended { unpulled, .. }) => unpulled.clone(),
+            _ => None,
+        }
+    }
+
+    /// Waits until the container of the job runs.
+    pub(crate) async fn await_running(
+        &mut self,
+        patience: Duration,
+        cancellation: &Cancellation,
+    ) -> Result<(), KubernetesError> {
+        let deadline = Instant::now() + patience;
+        let failed = |reason: String, retry| KubernetesError::Pod {
+            name: self.name.clone(),
+            reason,
+            retry,
+        };
+        let mut why = None;
+        loop {
+            match self.followed.seen.borrow_and_update().clone() {
+                Seen::Pod(PodState::Running) => return Ok(()),
+                Seen::Pod(PodState::Ended {
+                    reason, may_retry, ..
+                }) => {
+                    let retry = if may_retry {
+                        Retryability::Temporary
+                    } else {
+                        Retryability::Permanent
+                    };
+                    return Err(failed(reason, retry));
+                }
+                Seen::Pod(PodState::Pending(reason)) => why = reason.or(why),
+                Seen::Gone => {
+                    return Err(failed("it was deleted".to_owned(), Retryability::Temporary));
+                }
+                Seen::Nothing => {}
+            }
+            tokio::select! {
+                _ = self.followed.seen.changed() => {}
+                () = sleep_until(deadline) => {
+                    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                    let reason = format!("it did not start within {} s{why}", patience.as_secs());
+                    // Another pod would wait for the same.
+                    return Err(failed(reason, Retryability::Permanent));
+                }
+                cause = cancellation.canceled() => return Err(KubernetesError::Canceled(cause)),
+            }
+        }
+    }
+
+    /// Returns the error of the pod's end, when that comes.
+    pub(crate) async fn ended(&mut self) -> KubernetesError {
+        loop {
+            if let Some(error) = ended(&self.name, &self.followed.seen.borrow_and_update()) {
+                return error;
+            }
+            if self.followed.seen.changed().await.is_err() {
+                // The watch has ended with its provider.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Deletes the pod and all that belongs to it, and waits until the pod is gone.
+    pub(crate) async fn remove(&mut self) -> Result<(), KubernetesError> {
+        let removed = self.remove_pod().await;
+        if self.owns_namespace {
+            // It takes a while, which the job does not wait for.
+            self.cluster.delete_namespace().await?;
+        }
+        removed
+    }
+
+    /// Deletes the pod, and waits until it is gone.
+    pub(crate) async fn remove_pod(&mut self) -> Result<(), KubernetesError> {
+        if *self.followed.seen.borrow() == Seen::Gone {
+            // Deleted, and its secret with it; or a process that resumes the job has taken both over.
+            return Ok(());
+        }
+        let within = REMOVAL + self.grace;
+        let removing = async {
+            while *self.followed.seen.borrow() != Seen::Gone {
+                match self.cluster.delete(&self.name).await {
+                    Ok(true) => {
+                        let is_gone = |seen: &Seen| *seen == Seen::Gone;
+                        let seen = self.followed.seen.wait_for(is_gone);
+                        let _ = timeout(LOOK, seen).await;
+                    }
+                    Ok(false) => return,
+                    Err(error) => {
+                        let error = executor_core::chain(&error);
+                        tracing::warn!(pod = self.name, error, "A pod cannot be deleted now.");
+                        sleep(PAUSE).await;
+                    }
+                }
+            }
+        };
+        let removed = timeout(within, removing).await;
+        if self.has_secret {
+            // The garbage collector would do it later.
+            let _ = timeout(LOOK, self.cluster.delete_secret(&self.name)).await;
+        }
+        removed.map_err(|_| KubernetesError::Pod {
+            name: self.name.clone(),
+            reason: format!("it is not gone within {} s", within.as_secs()),
+            retry: Retryability::Temporary,
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Errors of jobs in a cluster.
+
+use executor_core::{BoxError, BuildError, CancelCause, Retryability};
+
+/// Why a job cannot run in a cluster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KubernetesError {
+    /// The settings or the job are invalid.
+    #[error("{0}")]
+    Config(String),
+    /// The API server refused a request, in its words.
+    #[error("{doing}: {message}")]
+    Refused {
+        /// What was attempted.
+        doing: &'static str,
+        /// The words of the server, or of an admission webhook.
+        message: String,
+        /// Whether another attempt may succeed.
+        retry: Retryability,
+    },
+    /// The API server cannot be reached, or its answer is not understood.
+    #[error("{doing}")]
+    Unreachable {
+        /// What was attempted.
+        doing: &'static str,
+        /// The cause.
+        source: BoxError,
+    },
+    /// The pod of a job cannot run, or has ended.
+    #[error("pod {name}: {reason}")]
+    Pod {
+        /// Its name.
+        name: String,
+        /// What Kubernetes says of it.
+        reason: String,
+        /// Whether another pod may succeed.
+        retry: Retryability,
+    },
+    /// The work was stopped.
+    #[error("canceled {0}")]
+    Canceled(CancelCause),
+}
+
+impl KubernetesError {
+    /// Returns the error of a request.
+    pub(crate) fn of(doing: &'static str, error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => {
+                // A conflict, too many requests, and faults of the server pass. So does a quota, when another pod ends.
+                let passes = matches!(status.code, 409 | 429 | 500..)
+                    || status.message.contains("exceeded quota");
+                Self::Refused {
+                    doing,
+                    message: status.message,
+                    retry: if passes {
+                        Retryability::Temporary
+                    } else {
+                        Retryability::Permanent
+                    },
+                }
+            }
+            error => Self::Unreachable {
+                doing,
+                source: error.into(),
+            },
+        }
+    }
+}
+
+impl KubernetesError {
+    /// Returns whether another attempt may succeed.
+    pub(crate) fn is_temporary(&self) -> bool {
+        match self {
+            Self::Config(_) | Self::Canceled(_) => false,
+            Self::Refused { retry, .. } | Self::Pod { retry, .. } => {
+                *retry == Retryability::Temporary
+            }
+            Self::Unreachable { .. } => true,
+        }
+    }
+}
+
+impl From<KubernetesError> for BuildError {
+    fn from(error: KubernetesError) -> Self {
+        let retry = match &error {
+            KubernetesError::Canceled(cause) => return Self::Canceled(*cause),
+            KubernetesError::Config(message) => return Self::config(message.clone()),
+            KubernetesError::Refused { retry, .. } | KubernetesError::Pod { retry, .. } => *retry,
+            KubernetesError::Unreachable { .. } => Retryability::Temporary,
+        };
+        let message = error.to_string();
+        let source = match error {
+            KubernetesError::Unreachable { source, .. } => Some(source),
+            _ => None,
+        };
+        Self::System {
+            backend: crate::NAME,
+            message,
+            source,
+            retry,
+        }
+    }
+}

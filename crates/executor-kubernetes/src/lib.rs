@@ -1,0 +1,32 @@
+//! Runs jobs as pods of a Kubernetes cluster.
+//!
+//! The design and its reasons are in `docs/design/kubernetes.md`.
+
+mod agent;
+mod check;
+mod cluster;
+mod config;
+mod created;
+mod error;
+mod exec;
+mod executor;
+mod link;
+mod login;
+mod place;
+mod pod;
+mod ports;
+mod provider;
+mod state;
+mod terminal;
+mod warm;
+mod watch;
+
+pub use check::{Check, Report, Verdict, check};
+pub use cluster::{PodSweep, place};
+pub use config::{
+    DnsPolicy, KubernetesConfig, NAME, PatchType, PodSpecPatch, PullPolicy, ServiceConfig,
+    VolumeConfig, VolumesConfig, WarmConfig,
+};
+pub use error::KubernetesError;
+pub use executor::KubernetesExecutor;
+pub use provider::{KubernetesProvider, provider};

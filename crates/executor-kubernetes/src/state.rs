@@ -1,0 +1,253 @@
+//! What Kubernetes says of a pod: a pure function of the object.
+
+use crate::pod::BUILD;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+
+/// How far a pod is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PodState {
+    /// It may still start; the reason why it has not, if there is one.
+    Pending(Option<String>),
+    /// The container of the job runs.
+    Running,
+    /// It runs no longer, or never will.
+    Ended {
+        reason: String,
+        /// Whether another pod may succeed.
+        may_retry: bool,
+        /// The container whose image is not there and cannot be pulled.
+        unpulled: Option<String>,
+    },
+}
+
+/// The reasons of a waiting container that waiting does not change.
+const HOPELESS: [&str; 9] = [
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "ImageInspectError",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+    "CrashLoopBackOff",
+];
+
+/// Those that mean the image.
+const UNPULLED: [&str; 3] = ["ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull"];
+
+/// Words of registries and container runtimes for what another attempt does not change.
+const REFUSALS: [&str; 5] = [
+    "not found",
+    "unauthorized",
+    "401 Unauthorized",
+    "403 Forbidden",
+    "no match for platform",
+];
+
+impl PodState {
+    pub(crate) fn of(pod: &Pod) -> Self {
+        let ended = |reason: String, may_retry| Self::Ended {
+            reason,
+            may_retry,
+            unpulled: None,
+        };
+        let status = pod.status.as_ref();
+        if pod.metadata.deletion_timestamp.is_some() {
+            return ended("it was deleted".to_owned(), true);
+        }
+        let Some(status) = status else {
+            return Self::Pending(None);
+        };
+        let conditions = status.conditions.iter().flatten();
+        let condition = |name: &str, value: &str| {
+            let mut conditions = conditions.clone();
+            conditions.find(|it| it.type_ == name && it.status == value)
+        };
+        // Preempted, evicted, or its node is lost.
+        if let Some(disruption) = condition("DisruptionTarget", "True") {
+            let reason = disruption.reason.clone().unwrap_or_default();
+            let message = disruption.message.clone().unwrap_or_default();
+            return ended(words(&[&reason, &message]), true);
+        }
+        let of_services = status.init_container_statuses.iter().flatten();
+        let of_job = status.container_statuses.iter().flatten();
+        let runs = of_job
+            .clone()
+            .any(|it| it.name == BUILD && it.state.as_ref().is_some_and(|it| it.running.is_some()));
+        // A service may end, or be started again, while the job runs.
+        for container in of_services.filter(|_| !runs).chain(of_job) {
+            if let Some((reason, may_retry)) = fault(container) {
+                return Self::Ended {
+                    reason: format!("container {}: {reason}", container.name),
+                    may_retry,
+                    unpulled: is_unpulled(container).then(|| container.name.clone()),
+                };
+            }
+        }
+        match status.phase.as_deref() {
+            Some("Failed" | "Succeeded") => {
+                let reason = status.reason.clone().unwrap_or_default();
+                let message = status.message.clone().unwrap_or_default();
+                let mut words = words(&[&reason, &message]);
+                if words.is_empty() {
+                    "it has ended".clone_into(&mut words);
+                }
+                return ended(words, reason != "DeadlineExceeded");
+            }
+            Some("Unknown") => return ended("its node does not answer".to_owned(), true),
+            _ if runs => return Self::Running,
+            _ => {}
+        }
+        let mut services = status.init_container_statuses.iter().flatten();
+        let unready = services.find(|it| {
+            it.started != Some(true) && it.state.as_ref().is_some_and(|it| it.running.is_some())
+        });
+        if let Some(service) = unready {
+            let reason = format!(
+                "the service {} ({}) is not ready",
+                service.name, service.image
+            );
+            return Self::Pending(Some(reason));
+        }
+        let unscheduled = condition("PodScheduled", "False");
+        let reason = unscheduled.map(|it| {
+            let reason = it.reason.clone().unwrap_or_default();
+            words(&[&reason, &it.message.clone().unwrap_or_default()])
+        });
+        Self::Pending(reason)
+    }
+}
+
+/// Returns whether the image of a container is not there and cannot be pulled.
+fn is_unpulled(container: &ContainerStatus) -> bool {
+    let state = container.state.as_ref();
+    let waiting = state.and_then(|it| it.waiting.as_ref());
+    let reason = waiting.and_then(|it| it.reason.as_deref());
+    reason.is_some_and(|it| UNPULLED.contains(&it))
+}
+
+/// Returns why a container cannot run or has ended, and whether another pod may succeed.
+fn fault(container: &ContainerStatus) -> Option<(String, bool)> {
+    let state = container.state.as_ref()?;
+    if let Some(waiting) = &state.waiting {
+        let reason = waiting.reason.clone().unwrap_or_default();
+        if !HOPELESS.contains(&&*reason) {
+            return None;
+        }
+        let message = waiting.message.clone().unwrap_or_default();
+        let last = container
+            .last_state
+            .as_ref()
+            .and_then(|it| it.terminated.as_ref());
+        let code = last.map(|it| format!("exit code {}", it.exit_code));
+        let is_pull = matches!(&*reason, "ErrImagePull" | "ImagePullBackOff");
+        let may_retry = is_pull && !REFUSALS.iter().any(|it| message.contains(it));
+        return Some((
+            words(&[&reason, &message, &code.unwrap_or_default()]),
+            may_retry,
+        ));
+    }
+    // A sidecar is started again; what it says is in `waiting`.
+    let terminated = state
+        .terminated
+        .as_ref()
+        .filter(|_| container.name == BUILD)?;
+    let reason = terminated.reason.clone().unwrap_or_default();
+    let message = terminated.message.clone().unwrap_or_default();
+    let code = format!("exit code {}", terminated.exit_code);
+    // The same job needs the same memory.
+    Some((words(&[&reason, &message, &code]), reason != "OOMKilled"))
+}
+
+/// Joins those of the texts that say something.
+fn words(texts: &[&str]) -> String {
+    let texts = texts.iter().map(|it| it.trim()).filter(|it| !it.is_empty());
+    texts.collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn state(status: &Value) -> PodState {
+        let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": status });
+        PodState::of(&serde_json::from_value(pod).unwrap())
+    }
+
+    fn ended(reason: &str, may_retry: bool) -> PodState {
+        PodState::Ended {
+            reason: reason.to_owned(),
+            may_retry,
+            unpulled: None,
+        }
+    }
+
+    fn container(name: &str, state: &Value) -> Value {
+        let [image, id] = ["i", "x"];
+        json!({ "name": name, "ready": false, "restartCount": 0, "image": image, "imageID": id, "state": state })
+    }
+
+    fn state_of(name: &str, it: &Value) -> PodState {
+        state(&json!({ "phase": "Pending", "containerStatuses": [container(name, it)] }))
+    }
+
+    #[test]
+    fn ends_have_the_words_of_kubernetes() {
+        let waiting = |reason: &str| {
+            let state = json!({ "waiting": { "reason": reason, "message": "m" } });
+            state_of("build", &state)
+        };
+        assert_eq!(waiting("ContainerCreating"), PodState::Pending(None));
+        let unpulled = PodState::Ended {
+            reason: "container build: ErrImagePull: m".to_owned(),
+            may_retry: true,
+            unpulled: Some("build".to_owned()),
+        };
+        assert_eq!(waiting("ErrImagePull"), unpulled);
+        assert_eq!(
+            waiting("InvalidImageName"),
+            ended("container build: InvalidImageName: m", false)
+        );
+        assert_eq!(
+            state_of("build", &json!({ "running": {} })),
+            PodState::Running
+        );
+        let killed = json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } });
+        assert_eq!(
+            state_of("build", &killed),
+            ended("container build: OOMKilled: exit code 137", false)
+        );
+        assert_eq!(state_of("svc-0", &killed), PodState::Pending(None));
+        let crashes = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
+        let beside = |job: &Value| {
+            let (services, job) = (container("svc-0", &crashes), container("build", job));
+            state(
+                &json!({ "phase": "Running", "initContainerStatuses": [services], "containerStatuses": [job] }),
+            )
+        };
+        assert_eq!(beside(&json!({ "running": {} })), PodState::Running);
+        let waiting = json!({ "waiting": { "reason": "PodInitializing" } });
+        assert_eq!(
+            beside(&waiting),
+            ended("container svc-0: CrashLoopBackOff", false)
+        );
+        let evicted = json!({ "phase": "Failed", "reason": "Evicted", "message": "low on memory" });
+        assert_eq!(state(&evicted), ended("Evicted: low on memory", true));
+        let condition = |kind: &str, value: &str| {
+            let all =
+                [json!({ "type": kind, "status": value, "reason": "R", "message": "0/1 nodes" })];
+            state(&json!({ "phase": "Pending", "conditions": all }))
+        };
+        assert_eq!(
+            condition("DisruptionTarget", "True"),
+            ended("R: 0/1 nodes", true)
+        );
+        assert_eq!(
+            condition("PodScheduled", "False"),
+            PodState::Pending(Some("R: 0/1 nodes".to_owned()))
+        );
+        assert_eq!(condition("PodScheduled", "True"), PodState::Pending(None));
+    }
+}

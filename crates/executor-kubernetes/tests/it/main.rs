@@ -1,0 +1,11 @@
+//! Tests on a real cluster: `cargo xtask kubernetes -- cargo test -p runwright-executor-kubernetes`.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod check;
+mod conformance;
+mod cuts;
+mod faults;
+mod pods;
+mod ports;
+mod support;
+mod terminal;
