@@ -4,6 +4,7 @@
 
 use crate::args::Cli;
 use crate::command::{environment_names, names_in, waiting_jobs};
+use crate::executors::Setup;
 use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -126,7 +127,7 @@ fn of_project(
 /// Returns the completion of an executor.
 pub(crate) fn executors() -> ArgValueCompleter {
     ArgValueCompleter::new(|word: &OsStr| {
-        let registry = crate::executors::unconfigured().ok();
+        let registry = crate::executors::registry(Setup::default()).ok();
         let names = registry.iter().flat_map(ProviderRegistry::names);
         candidates("", &word.to_string_lossy(), names.map(ToOwned::to_owned))
     })

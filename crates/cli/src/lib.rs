@@ -115,6 +115,8 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
         Command::Steps(args) => command::steps(&args),
         Command::Driver(args) => command::driver(&args),
         Command::Simulate(args) => command::simulate(&args),
+        Command::Machines(args) => command::machines(&args),
+        Command::Kubernetes(args) => command::kubernetes(&args),
         Command::Vendor(args) => command::vendor(&args),
         Command::GitLab(args) => command::gitlab(&args),
         Command::Config(args) => command::config(&args),
@@ -127,11 +129,14 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
     exit.map(exit_code)
 }
 
+/// What is shown unless `RUNWRIGHT_LOG` is set. The watch of a cluster begins again by itself, and its errors end the requests beside it.
+const WARNINGS: &str = "warn,kube_runtime=error,kube_client=off";
+
 /// Starts the program's own log on standard error: warnings for the user, or what `RUNWRIGHT_LOG` selects, with times and
 /// origins for developers.
 fn start_log() {
     let chosen = std::env::var("RUNWRIGHT_LOG").ok();
-    let filter = chosen.as_deref().unwrap_or("warn");
+    let filter = chosen.as_deref().unwrap_or(WARNINGS);
     let log = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(|| console::ErrorStream);

@@ -51,8 +51,10 @@
 //! - `docker`: the module `docker`, the executor that runs jobs in containers.
 //! - `driver`: the module `driver`, the executor that runs jobs through a driver, a program in any language.
 //! - `functions`: jobs with `run`, in the shell executor and in local runs; it includes `remote`.
+//! - `kubernetes`: the module `kubernetes`, the executor that runs jobs as pods of a cluster.
 //! - `layers`: the module `layers`, wrappers around any provider, one concern each.
 //! - `local` (default): [`workstation`], [`pipeline`] and [`scheduler`].
+//! - `machine`: the module `machine`, a layer that gives each job a machine from a pool.
 //! - `remote`: requests over HTTP: includes of addresses and templates, GitLab's API. Without it, included projects
 //!   are fetched by git.
 //! - `shell` (default): [`shell`], the executor that runs jobs as processes of this host.
@@ -70,9 +72,15 @@ pub use executor_docker as docker;
 #[cfg(feature = "driver")]
 #[doc(inline)]
 pub use executor_driver as driver;
+#[cfg(feature = "kubernetes")]
+#[doc(inline)]
+pub use executor_kubernetes as kubernetes;
 #[cfg(feature = "layers")]
 #[doc(inline)]
 pub use executor_layers as layers;
+#[cfg(feature = "machine")]
+#[doc(inline)]
+pub use executor_machine as machine;
 #[cfg(feature = "shell")]
 #[doc(inline)]
 pub use executor_shell as shell;

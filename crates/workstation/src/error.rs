@@ -6,6 +6,7 @@ use crate::project::repository::BlockingGitError;
 use crate::remote::{ApiModeError, VariablesError};
 use crate::run::environments::EnvironmentsError;
 use crate::settings::SettingsError;
+use executor_core::ProviderError;
 use pipeline::PlanError;
 use std::io;
 use std::path::PathBuf;
@@ -16,6 +17,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {
+    /// The executor does not start.
+    #[error("start the executor")]
+    Executor(#[from] ProviderError),
     /// The directory cannot be used.
     #[error("open directory {}", path.display())]
     Directory {
@@ -171,7 +175,8 @@ impl LocalError {
             | Self::Environments(_)
             | Self::Hook(_)
             | Self::Runs(_)
-            | Self::Process(_) => Fault::System,
+            | Self::Process(_)
+            | Self::Executor(_) => Fault::System,
             #[cfg(feature = "functions")]
             Self::Functions(_) | Self::Steps(_) => Fault::System,
             #[cfg(feature = "watch")]

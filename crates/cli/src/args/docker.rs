@@ -1,16 +1,18 @@
 use super::heading;
+use crate::failure::Failure;
+use anyhow::anyhow;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use workstation::{LayeredValue, SettingValue};
 
-/// What jobs in containers run in.
+/// What jobs in containers and pods run in.
 ///
 /// No file of a project sets more than the image and its pull policy.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = heading::PLACE)]
 pub(crate) struct DockerArgs {
-    /// The image of jobs in containers that name none
+    /// The image of jobs in containers or pods that name none
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
     /// When to pull images, in the order to try: always, if-not-present, never
@@ -38,6 +40,22 @@ pub(crate) struct DockerArgs {
     /// Trust the CA certificates of this file in containers
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
+    /// The context of the kubeconfig file, for jobs in a cluster
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// The namespace of the pods of jobs in a cluster
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+}
+
+/// Refuses options if there are any.
+fn refuse(options: &DockerArgs, why: &str) -> Result<(), Failure> {
+    let words = options.words();
+    let names: Vec<_> = words.iter().filter(|it| it.starts_with("--")).collect();
+    match names.first() {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(anyhow!("{why} the option {name}"))),
+    }
 }
 
 impl DockerArgs {
@@ -48,6 +66,28 @@ impl DockerArgs {
             ("pull-policy", SettingValue::Texts(policies)) => self.pull_policy.clone_from(policies),
             _ => {}
         }
+    }
+
+    /// Refuses the options of a cluster for jobs that run elsewhere.
+    pub(crate) fn refuse_without_cluster(&self) -> Result<(), Failure> {
+        let only = Self {
+            context: self.context.clone(),
+            namespace: self.namespace.clone(),
+            ..Self::default()
+        };
+        refuse(&only, "only `--executor kubernetes` has")
+    }
+
+    /// Refuses the options that pods do not have.
+    pub(crate) fn refuse_for_pods(&self) -> Result<(), Failure> {
+        let others = Self {
+            image: None,
+            pull_policy: Vec::new(),
+            context: None,
+            namespace: None,
+            ..self.clone()
+        };
+        refuse(&others, "`--executor kubernetes` does not have")
     }
 
     /// Returns the options that express these arguments.
@@ -62,6 +102,8 @@ impl DockerArgs {
             ("--extra-host", &self.extra_host),
             ("--ulimit", &self.ulimit),
             ("--ca-file", ca_file.as_slice()),
+            ("--context", self.context.as_slice()),
+            ("--namespace", self.namespace.as_slice()),
         ];
         let with_values = with_values.into_iter().flat_map(|(option, values)| {
             let values = values.iter();

@@ -14,6 +14,8 @@ mod history;
 mod hook;
 mod isolation;
 mod jobs;
+mod kubernetes;
+mod machines;
 mod output;
 mod parallel;
 mod pipeline_file;
@@ -44,6 +46,8 @@ pub(crate) use history::{ArtifactsArgs, HistoryArgs, LogsArgs, TimesArgs};
 pub(crate) use hook::{HookAction, HookArgs};
 pub(crate) use isolation::IsolationArgs;
 pub(crate) use jobs::{ChangedArgs, JobsArgs};
+pub(crate) use kubernetes::{KubernetesAction, KubernetesArgs, KubernetesCheckArgs};
+pub(crate) use machines::MachinesArgs;
 pub(crate) use output::OutputArgs;
 pub(crate) use parallel::{BackendArg, ParallelArgs};
 pub(crate) use pipeline_file::{InitArgs, LintArgs, LintFormat, ShowArgs, ShowFormat};
@@ -183,6 +187,10 @@ pub(crate) enum Command {
     Driver(Deferred<DriverArgs>),
     /// Try settings of a runner before money is spent on them
     Simulate(Deferred<SimulateArgs>),
+    /// Show the machines of a fleet, and why each is there
+    Machines(Deferred<MachinesArgs>),
+    /// Check whether jobs can run in a Kubernetes cluster
+    Kubernetes(Deferred<KubernetesArgs>),
     /// Show the executors this build has
     Executors(Deferred<ExecutorsArgs>),
     /// Print a completion script for a shell

@@ -3,6 +3,7 @@
 use super::stdout::print;
 use crate::args::{Cli, CompletionArgs, ExecutorsArgs, ManArgs};
 use crate::completion;
+use crate::executors::Setup;
 use crate::failure::{Exit, Failure};
 use anyhow::Context;
 use clap::CommandFactory;
@@ -49,7 +50,7 @@ fn runs_agent(name: &str) -> bool {
 
 /// Lists the executors of this build.
 pub(crate) fn executors(args: &ExecutorsArgs) -> Result<Exit, Failure> {
-    let registry = crate::executors::unconfigured().map_err(Failure::environment)?;
+    let registry = crate::executors::registry(Setup::default()).map_err(Failure::environment)?;
     let mut all = Vec::new();
     for (name, provider) in registry.iter() {
         let mut features = FeaturesInfo::default();

@@ -92,7 +92,7 @@ pub(super) async fn execute_run(
     let plan = Arc::clone(run.plan());
     // It may ask the user, so it precedes the view.
     let choice = executor_choice(args, pipeline.project().root());
-    let (executor, held) = match choice.executor(&mut run, pipeline).await {
+    let (executor, held) = match Box::pin(choice.executor(&mut run, pipeline)).await {
         Ok(chosen) => chosen,
         Err(failure) => {
             run.release().await;

@@ -3,42 +3,35 @@
 use super::custom_config;
 use super::docker_config::{config, connect};
 use super::driver_config;
-use super::engine_garbage::{self, Sweeper};
-use super::engine_owners::{Owner, Owners};
+use super::engine_garbage;
 use super::image_checks::refuse_bad_images;
+use super::kubernetes_config::kubernetes_config;
+use super::machines_config;
 use super::prompt::{can_ask, one_of};
-use super::ssh_config::ssh_config;
+use super::ssh_config::{ssh_config, ssh_config_of_machines};
+use super::take_over::{Held, take_over, take_over_pods};
 use crate::args::DockerArgs;
-use crate::executors::AUTO;
+use crate::executors::{AUTO, INSTANCE, Setup, has_machines, ssh};
 use crate::failure::Failure;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use console::{error_line, shown_name, strip_controls};
-use executor_core::ability::ResumeHandle;
+use executor_core::chain;
 use executor_core::job::When;
-use executor_core::{Cancellation, chain};
-use executor_custom::CustomOptions;
+use executor_docker::DockerOptions;
 use executor_docker::config::DockerConfig;
-use executor_docker::engine::Engine;
-use executor_docker::garbage::{ObjectOwner, SweepReport, sweep};
-use executor_docker::{DockerError, DockerOptions};
-use executor_driver::DriverConfig;
+use executor_machine::machine_of;
 use executor_shell::ShellConfig;
-use executor_ssh::{SshConfig, SshOptions};
 use includes::FetchPolicy;
 use pipeline::{Plan, PlannedJob};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::task::spawn_blocking;
 use workstation::{
     Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, SettingsFile, StateDir,
     UserLibrary,
 };
 use yaml::suggest::first_names;
-
-/// How long an owner of objects in an engine is remembered at least.
-const REMEMBERED: Duration = Duration::from_hours(1);
 
 /// How many jobs a message names.
 const NAMED: usize = 5;
@@ -55,36 +48,6 @@ pub(super) struct ExecutorChoice<'a> {
     pub(super) root: &'a Path,
 }
 
-/// The claims a run holds until it finishes: without them, other processes remove what the run creates.
-#[derive(Debug)]
-pub(super) struct Held(Option<Taken>);
-
-/// The claims of a run in an engine.
-#[derive(Debug)]
-struct Taken {
-    engine: Engine,
-    owner: Owner,
-    /// The dead owners whose jobs are resumed.
-    resumed: Vec<Owner>,
-    /// Removes what exceeds the budget, after the run.
-    sweeper: Option<Sweeper>,
-}
-
-impl Held {
-    /// Removes, after the run, the leftovers of resumed jobs and, unless the run was canceled, what exceeds
-    /// the budget.
-    pub(super) async fn tidy(self, cancellation: &Cancellation) {
-        let Some(taken) = self.0 else { return };
-        if !taken.resumed.is_empty() {
-            let resumed = taken.resumed.as_slice();
-            tell(Box::pin(sweep(&taken.engine, |it| !is_of(resumed, it))).await);
-        }
-        if let Some(sweeper) = taken.sweeper.filter(|_| !cancellation.is_canceled()) {
-            Box::pin(sweeper.sweep()).await;
-        }
-    }
-}
-
 impl ExecutorChoice<'_> {
     /// Returns the executor of a run. If it uses an engine, first removes what dead runs left there.
     pub(super) async fn executor(
@@ -95,52 +58,76 @@ impl ExecutorChoice<'_> {
         let state = StateDir::of_user().map_err(LocalError::from)?;
         let library = UserLibrary::new(&state).with_fetching(self.fetching);
         let library: Arc<dyn Library> = Arc::new(library);
-        let shell = ShellConfig {
-            login: self.login,
-            supervisor: Some(run.supervisor().clone()),
-            library: Some(Arc::clone(&library)),
-            ..ShellConfig::default()
-        };
         let mut executor = self.executor;
-        let mut options = DockerOptions::new()
-            .with_supervisor(run.supervisor().clone())
-            .with_library(library);
-        let (mut taken, mut no_engine) = (None, None);
+        let mut setup = Setup {
+            shell: ShellConfig {
+                login: self.login,
+                supervisor: Some(run.supervisor().clone()),
+                library: Some(Arc::clone(&library)),
+                ..ShellConfig::default()
+            },
+            docker: DockerOptions::new()
+                .with_supervisor(run.supervisor().clone())
+                .with_library(library),
+            ..Setup::default()
+        };
+        let mut held = Held::default();
+        if executor != executor_kubernetes::NAME {
+            self.docker.refuse_without_cluster()?;
+        }
         if executor == AUTO && !may_have_images(run.plan()) {
             executor = executor_shell::NAME;
         }
-        let mut driver = DriverConfig::default();
-        let mut ssh = SshConfig::default();
-        let mut custom = CustomOptions::default();
         if executor == executor_driver::NAME {
-            driver = driver_config::of_settings(&self.settings()?)?;
-            driver.supervisor = Some(run.supervisor().clone());
+            setup.driver = driver_config::of_settings(&self.settings()?)?;
+            setup.driver.supervisor = Some(run.supervisor().clone());
         } else if executor == executor_ssh::NAME {
-            ssh = ssh_config(&self.settings()?)?;
+            setup.ssh = ssh(ssh_config(&self.settings()?)?);
         } else if executor == executor_custom::NAME {
-            custom = custom_config::options(&self.settings()?)?;
-            custom.supervisor = Some(run.supervisor().clone());
+            setup.custom = custom_config::options(&self.settings()?)?;
+            setup.custom.supervisor = Some(run.supervisor().clone());
+        } else if executor == executor_kubernetes::NAME {
+            self.docker.refuse_for_pods()?;
+            let config = kubernetes_config(&self.settings()?, self.docker)?;
+            refuse_without_image(run.plan(), config.image.is_some())?;
+            let here = Box::pin(executor_kubernetes::place(&config)).await;
+            let here = here.map_err(Failure::environment)?;
+            let provider = executor_kubernetes::provider(config);
+            (setup.kubernetes, held) = Box::pin(take_over_pods(provider, &here, run)).await?;
+        } else if has_machines(executor) {
+            let settings = self.settings()?;
+            let runner = machines_config::of_settings(&settings, None, Some(executor))?;
+            setup.machines = runner.layer(&state, run.supervisor())?;
+            if executor == INSTANCE {
+                setup.ssh = ssh(ssh_config_of_machines(&settings)?);
+            } else {
+                let config = config(&settings, self.docker)?;
+                refuse_without_image(run.plan(), config.image.is_some())?;
+                refuse_bad_images(run.plan(), &config, pipeline)?;
+                setup.docker = setup.docker.with_config(config);
+            }
+            run.resume_jobs(|handle| machine_of(handle).is_some());
         } else if executor != executor_shell::NAME {
             let settings = self.settings()?;
             let config = config(&settings, self.docker)?;
             let budget = engine_garbage::budget(&settings)?;
             if executor == executor_docker::NAME {
-                refuse_without_image(run.plan(), &config)?;
+                refuse_without_image(run.plan(), config.image.is_some())?;
             }
             match connect(&config).await {
                 Ok(engine) => {
                     refuse_bad_images(run.plan(), &config, pipeline)?;
                     // Boxed, since the futures of engine requests are large.
                     let opened = Box::pin(engine_garbage::open(&engine, budget));
-                    let (opened, held) =
+                    let (opened, taken) =
                         tokio::join!(opened, Box::pin(take_over(engine.clone(), run)));
-                    let mut held = held?;
-                    options = options.with_owner(held.owner.id());
+                    let mut taken = taken?;
+                    setup.docker = setup.docker.with_owner(taken.owner.id());
                     if let Some((ledger, sweeper)) = opened {
-                        options = options.with_ledger(ledger);
-                        held.sweeper = Some(sweeper);
+                        setup.docker = setup.docker.with_ledger(ledger);
+                        taken.sweeper = Some(sweeper);
                     }
-                    taken = Some(held);
+                    held.engine = Some(taken);
                 }
                 Err(error) if executor == executor_docker::NAME => {
                     return Err(Failure::environment(error)
@@ -154,19 +141,17 @@ impl ExecutorChoice<'_> {
                     {
                         executor = executor_shell::NAME;
                     } else {
-                        no_engine = Some(format!("no container engine answers: {reason}"));
+                        setup.no_engine = Some(format!("no container engine answers: {reason}"));
                     }
                 }
             }
-            options = options.with_config(config);
+            setup.docker = setup.docker.with_config(config);
         }
-        let ssh = SshOptions::from_environment(ssh, |name| std::env::var(name).ok());
-        let registry =
-            crate::executors::registry(shell, options, custom, driver, ssh, no_engine.as_deref());
+        let registry = crate::executors::registry(setup);
         let registry = registry.map_err(Failure::environment)?;
         let executor = RunExecutor::registered(&registry, executor)
             .ok_or_else(|| Failure::usage(anyhow!("there is no executor {executor:?}")))?;
-        Ok((executor, Held(taken)))
+        Ok((executor, held))
     }
 
     /// Asks whether jobs with an image may run on this machine.
@@ -226,6 +211,15 @@ impl ExecutorChoice<'_> {
         if self.executor == executor_ssh::NAME {
             return Ok(format!("{:?}", ssh_config(&self.settings()?)?));
         }
+        if self.executor == executor_kubernetes::NAME {
+            return Ok(format!(
+                "{:?}",
+                kubernetes_config(&self.settings()?, self.docker)?
+            ));
+        }
+        if self.executor == INSTANCE {
+            return Ok(format!("{:?}", ssh_config_of_machines(&self.settings()?)?));
+        }
         if self.executor == executor_custom::NAME {
             let driver = custom_config::options(&self.settings()?)?;
             return Ok(format!("{:?}", driver.config));
@@ -246,8 +240,8 @@ impl ExecutorChoice<'_> {
 }
 
 /// Refuses jobs without an image if there is no default image.
-fn refuse_without_image(plan: &Plan, config: &DockerConfig) -> Result<(), Failure> {
-    if config.image.is_some() {
+fn refuse_without_image(plan: &Plan, has_default: bool) -> Result<(), Failure> {
+    if has_default {
         return Ok(());
     }
     let jobs = plan.jobs().iter().filter(|job| is_started(job));
@@ -302,76 +296,9 @@ pub(super) fn remember(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Registers as an owner, and removes the leftovers of dead owners from the engine, except those of jobs
-/// that the run resumes.
-async fn take_over(engine: Engine, run: &mut ReservedRun) -> Result<Taken, Failure> {
-    let state = StateDir::of_user().map_err(LocalError::from)?;
-    let owners = Owners::of(state.path());
-    let here = engine.host().to_string();
-    let owner = owners.enter(&here);
-    let owner = owner
-        .context("note whose containers are made")
-        .map_err(Failure::environment)?;
-    let (mut resumed, mut kept): (Vec<Owner>, Vec<ResumeHandle>) = (Vec::new(), Vec::new());
-    run.resume_jobs(|handle| {
-        let dead = handle.fields.get("owner").map_or("", String::as_str);
-        if resumed.iter().all(|it| it.id() != dead) {
-            let Some(claimed) = owners.claim_in(&here, dead) else {
-                return false;
-            };
-            resumed.push(claimed);
-        }
-        kept.push(handle.clone());
-        true
-    });
-    // Held until all leftovers are removed, so that no other run resumes an object while it is being
-    // removed.
-    let dead = owners.claim_dead(&here);
-    let is_left = |it: &ObjectOwner<'_>| {
-        is_of(&dead, it) || (is_of(&resumed, it) && !kept.iter().any(|handle| it.is_of(handle)))
-    };
-    if tell(sweep(&engine, |it| !is_left(it)).await) {
-        for owner in &dead {
-            owners.forget(owner, REMEMBERED);
-        }
-    }
-    Ok(Taken {
-        engine,
-        owner,
-        resumed,
-        sweeper: None,
-    })
-}
-
-fn is_of(owners: &[Owner], it: &ObjectOwner<'_>) -> bool {
-    owners.iter().any(|owner| owner.id() == it.owner)
-}
-
-/// Prints what could not be removed; returns whether no leftovers remain.
-fn tell(swept: Result<SweepReport, DockerError>) -> bool {
-    match swept {
-        Ok(swept) => {
-            for failure in &swept.failures {
-                error_line(&strip_controls(&format!(
-                    "warning: a leftover of an earlier run cannot be removed: {failure}"
-                )));
-            }
-            swept.failures.is_empty()
-        }
-        Err(error) => {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(
-                error,
-                "Leftovers of earlier runs in the engine are not removed."
-            );
-            false
-        }
-    }
-}
-
 /// Refuses an unknown executor before anything else is checked.
 pub(super) fn check_executor(name: &str) -> Result<(), Failure> {
-    let registry = crate::executors::unconfigured().map_err(Failure::environment)?;
+    let registry = crate::executors::registry(Setup::default()).map_err(Failure::environment)?;
     if registry.get(name).is_some() {
         return Ok(());
     }

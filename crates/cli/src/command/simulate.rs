@@ -1,15 +1,14 @@
 //! `runwright simulate`: the policy of an autoscaled fleet on virtual time.
 
+use super::machines_config::Runner;
 use super::stdout::{print, print_json};
 use crate::args::{SimulateAction, SimulateArgs, SimulateMachinesArgs};
 use crate::failure::{Exit, Failure};
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, anyhow, ensure};
 use executor_core::{HumanDuration, counted};
-use executor_machine::PoolOptions;
-use executor_machine::settings::{AutoscalerSettings, MachineSettings};
 use executor_machine::simulation::{Cloud, SimulatedJob, Simulation, simulate as replay};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -26,7 +25,9 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Result<Exit, Failure> {
 }
 
 fn machines(args: &SimulateMachinesArgs) -> Result<Exit, Failure> {
-    let options = options(&args.config, args.runner.as_deref()).map_err(Failure::usage)?;
+    let runner =
+        Runner::find(&args.config, args.runner.as_deref(), None).map_err(Failure::usage)?;
+    let options = runner.options("").map_err(Failure::usage)?;
     let jobs = jobs(&args.trace).map_err(Failure::usage)?;
     let cloud = Cloud {
         boot: args.boot,
@@ -46,59 +47,6 @@ fn machines(args: &SimulateMachinesArgs) -> Result<Exit, Failure> {
         print(report.text())?;
     }
     Ok(Exit::Success)
-}
-
-/// The settings of a runner, of which the rest is ignored.
-#[derive(Deserialize)]
-struct Config {
-    #[serde(default)]
-    runners: Vec<Runner>,
-}
-
-#[derive(Deserialize)]
-struct Runner {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    limit: u32,
-    machine: Option<MachineSettings>,
-    autoscaler: Option<AutoscalerSettings>,
-}
-
-fn options(path: &Path, name: Option<&str>) -> anyhow::Result<PoolOptions> {
-    let shown = path.display();
-    let text = fs::read_to_string(path).with_context(|| format!("read {shown}"))?;
-    let config: Config = toml::from_str(&text).with_context(|| format!("read {shown}"))?;
-    let has_machines = |runner: &&Runner| runner.machine.is_some() || runner.autoscaler.is_some();
-    let all: Vec<_> = config.runners.iter().filter(has_machines).collect();
-    let names = || {
-        let names: Vec<_> = all
-            .iter()
-            .map(|runner| format!("{:?}", runner.name))
-            .collect();
-        names.join(", ")
-    };
-    let runner = match (name, &all[..]) {
-        (_, []) => bail!("no [[runners]] in {shown} has [runners.machine] or [runners.autoscaler]"),
-        (None, [runner]) => runner,
-        (None, _) => bail!(
-            "several [[runners]] in {shown} have machines: choose one of {} by --runner",
-            names()
-        ),
-        (Some(name), _) => {
-            let found = all.iter().find(|runner| runner.name == name);
-            found.ok_or_else(|| anyhow!("no [[runners]] in {shown} is named {name:?} and has machines; those that have are {}", names()))?
-        }
-    };
-    let options = match (&runner.machine, &runner.autoscaler) {
-        (Some(machine), None) => machine.pool("", runner.limit),
-        (None, Some(autoscaler)) => autoscaler.pool(""),
-        _ => bail!(
-            "{shown}: the [[runners]] {:?} has both [runners.machine] and [runners.autoscaler]",
-            runner.name
-        ),
-    };
-    options.with_context(|| format!("{shown}: [[runners]] {:?}", runner.name))
 }
 
 /// Reads a trace, in the order of the jobs' creation.

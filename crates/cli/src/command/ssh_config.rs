@@ -18,15 +18,7 @@ type Setting<'s> = (&'s str, Option<&'s str>, &'s str);
 ///
 /// If they are invalid, name no host, or a password cannot be read.
 pub(super) fn ssh_config(settings: &Settings) -> Result<SshConfig, Failure> {
-    let mut all = table(settings, "ssh", None)?;
-    let hosts = settings.members("ssh.hosts").into_iter();
-    let hosts = hosts.map(|of| table(settings, "ssh.hosts", Some(of)).map(Value::Object));
-    all.insert(
-        "hosts".to_owned(),
-        Value::Array(hosts.collect::<Result<_, _>>()?),
-    );
-    let config: SshConfig = serde_json::from_value(Value::Object(all))
-        .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
+    let config = read(settings)?;
     if config.host.is_none() && config.hosts.is_empty() {
         return Err(
             Failure::usage(anyhow!("the executor ssh has no host")).with_help(
@@ -35,6 +27,37 @@ pub(super) fn ssh_config(settings: &Settings) -> Result<SshConfig, Failure> {
             ),
         );
     }
+    check(settings, config)
+}
+
+/// Returns the settings of `[ssh]` for machines of a fleet, which are its hosts.
+///
+/// # Errors
+///
+/// If they are invalid, or a password cannot be read.
+pub(super) fn ssh_config_of_machines(settings: &Settings) -> Result<SshConfig, Failure> {
+    let config = SshConfig {
+        host: None,
+        hosts: Vec::new(),
+        capacity: None,
+        ..read(settings)?
+    };
+    check(settings, config)
+}
+
+fn read(settings: &Settings) -> Result<SshConfig, Failure> {
+    let mut all = table(settings, "ssh", None)?;
+    let hosts = settings.members("ssh.hosts").into_iter();
+    let hosts = hosts.map(|of| table(settings, "ssh.hosts", Some(of)).map(Value::Object));
+    all.insert(
+        "hosts".to_owned(),
+        Value::Array(hosts.collect::<Result<_, _>>()?),
+    );
+    serde_json::from_value(Value::Object(all))
+        .map_err(|error| wrong(&strip_controls(&error.to_string())))
+}
+
+fn check(settings: &Settings, config: SshConfig) -> Result<SshConfig, Failure> {
     config.check().map_err(|invalid| {
         let of = invalid
             .host

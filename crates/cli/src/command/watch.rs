@@ -143,7 +143,7 @@ impl<'a> Watching<'a> {
             print_notes(["jobs in worktrees see only committed files"]);
         }
         loop {
-            match self.round().await {
+            match Box::pin(self.round()).await {
                 Ok(Ended::Stopped) => return Ok(Exit::Interrupted),
                 Ok(Ended::Waits) => {}
                 // An error before the first round ends the watch: there may be nothing to wait for.

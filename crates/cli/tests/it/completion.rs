@@ -48,7 +48,10 @@ fn bash_completes_jobs_and_executors() {
     check(&["explain", "ma"], &["many"]);
     check(&["run", "--skip", "compile,ma"], &["compile,many"]);
     check(&["logs", "1", "com"], &["compile"]);
-    check(&["run", "--executor", "do"], &["docker"]);
+    check(
+        &["run", "--executor", "do"],
+        &["docker", "docker+machine", "docker-autoscaler"],
+    );
     check(&["run", "--stage", ""], &["test", "deploy"]);
     check(&["run", "--manual", ""], &["'by hand'", "'by rule'"]);
     check(&["artifacts", "--type", "j"], &["junit"]);

@@ -38,7 +38,7 @@ pub(crate) fn address() -> String {
 }
 
 /// Returns the address of the engine's socket, even when the tests reach the engine over TLS or ssh.
-fn socket() -> String {
+pub(crate) fn socket() -> String {
     match std::env::var("RUNWRIGHT_TEST_DOCKER_SOCKET") {
         Ok(path) => format!("unix://{path}"),
         Err(_) => address(),

@@ -124,7 +124,11 @@ fn faults_in_files_are_located() {
         "[[runners]]\nname = \"x\"\n",
         "no [[runners]] in config.toml has [runners.machine]",
     );
-    check(TRACE, "[[runners]\n", "TOML parse error at line 1");
+    check(
+        TRACE,
+        "[[runners]\n",
+        "config.toml:1:11: unclosed array table",
+    );
     let typo = MACHINE.replace("IdleCount", "IdelCount");
     check(TRACE, &typo, "unknown field `IdelCount`");
     let period =
@@ -143,6 +147,6 @@ fn faults_in_files_are_located() {
     check(
         TRACE,
         &two,
-        "choose one of \"fleet\", \"other\" by --runner",
+        "there are \"fleet\" (docker+machine), \"other\" (docker+machine)",
     );
 }

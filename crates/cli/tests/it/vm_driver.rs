@@ -104,9 +104,49 @@ fn driver_check_is_clean_in_the_custom_protocol() {
     check("custom", "{}");
 }
 
+/// Two jobs share a virtual machine of a fleet, which waits for its command and is gone afterwards.
+#[test]
+fn jobs_share_a_virtual_machine_of_a_fleet() {
+    if !executor_testkit::is_turn(0, 2) {
+        return;
+    }
+    let pipeline = "\
+first: {script: ['echo 1 > /tmp/shared', cat /proc/sys/kernel/random/boot_id]}
+second: {needs: [first], script: ['echo shared $(cat /tmp/shared /tmp/ready)']}
+";
+    let project = Project::with_pipeline(pipeline);
+    let home = project.home();
+    fs::create_dir_all(home.join("images")).unwrap();
+    symlink(prepared("RUNWRIGHT_TEST_GUEST"), home.join("images/debian")).unwrap();
+    fs::write(
+        home.join("config.toml"),
+        "[machines]\nconfig = \"fleet.toml\"\n",
+    )
+    .unwrap();
+    let fleet = format!(
+        "[[runners]]\nexecutor = \"instance\"\n[runners.autoscaler]\nplugin = {:?}\n\
+         max_instances = 1\ninstance_ready_command = \"test -e /tmp/ready || {{ echo 2 > /tmp/ready; false; }}\"\n\
+         [[runners.autoscaler.policy]]\nidle_time = \"5m\"\n\
+         [runners.autoscaler.plugin_config]\nhost = \"qemu\"\nimage = {{ default = \"debian\" }}\n\
+         ssh = {{ user = \"root\" }}\nresources = {{ memory = 512 }}\nlimits = {{ poll = 50 }}\n",
+        driver()
+    );
+    fs::write(home.join("fleet.toml"), fleet).unwrap();
+    let done = project.runwright(&["run", "--executor", "instance"]);
+    let done = done.expect_code(0).expect_text("second | shared 1 2");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    assert!(!done.stdout.contains(boot.trim()), "{done:?}");
+    let machines = fs::read_dir(home.join("vm-fleet/machines")).unwrap();
+    let machines = machines.map(|it| it.unwrap().file_name());
+    assert_eq!(machines.collect::<Vec<_>>(), ["places.lock"]);
+}
+
 /// A machine of QEMU gets the sources, compiles them, and gives the program back.
 #[test]
 fn project_of_the_guide_is_compiled_in_a_virtual_machine() {
+    if !executor_testkit::is_turn(1, 2) {
+        return;
+    }
     let example = of_repository("examples/vm-driver");
     let pipeline = fs::read_to_string(example.join("project/.gitlab-ci.yml")).unwrap();
     let project = Project::with_pipeline(&pipeline);

@@ -22,8 +22,8 @@ use std::time::Duration;
 /// How long a canceled job may take to end: a user waits for it at the terminal.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How long the provider may take to release what it prepared for further jobs.
-const SHUTDOWN: Duration = Duration::from_mins(1);
+/// How long the provider may take to release what it prepared for further jobs: machines of a cloud take minutes.
+const SHUTDOWN: Duration = Duration::from_mins(5);
 
 /// A run whose record and journal are written.
 pub(super) struct RunningPipeline<'r> {
@@ -36,6 +36,7 @@ pub(super) struct RunningPipeline<'r> {
 impl<'r> RunningPipeline<'r> {
     /// Records the run, before any job starts.
     pub(super) fn start(run: &'r LocalRun, events: Arc<dyn EventSink>) -> Result<Self, LocalError> {
+        run.provider.init()?;
         let reserved = &run.reserved;
         let options = &reserved.shared.options;
         let directory = reserved.directory();

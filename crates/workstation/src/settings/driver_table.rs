@@ -1,7 +1,7 @@
-//! The settings of a driver written by others.
+//! The settings of drivers written by others, and of fleets.
 
 use super::SettingKey as Key;
-use super::SettingKind::{Count, Texts};
+use super::SettingKind::{Count, Path, Text, Texts};
 use super::table::RUNNER;
 use super::{SectionShape, SettingSection};
 
@@ -41,5 +41,25 @@ pub(super) const DRIVER: SettingSection = SettingSection {
             "how long it may take to remove an environment",
         )
         .default("120"),
+    ],
+};
+
+pub(super) const MACHINES: SettingSection = SettingSection {
+    name: "machines",
+    shape: SectionShape::Once,
+    about: "The [machines](fleet.md) of `--executor docker+machine`, `docker-autoscaler` and `instance`.",
+    users_alone: Some(RUNNER),
+    keys: &[
+        Key::new(
+            "config",
+            Path,
+            "a file with settings of GitLab Runner, whose `[[runners]]` has `[runners.machine]` or `[runners.autoscaler]`",
+        )
+        .example("\"~/fleet.toml\""),
+        Key::new(
+            "runner",
+            Text,
+            "the `name` of that `[[runners]]`; needed when several have the same executor",
+        ),
     ],
 };

@@ -26,6 +26,7 @@ mod instance;
 mod jobs;
 mod key;
 mod kind;
+mod kubernetes_table;
 mod layer;
 mod layered_value;
 mod origin;

@@ -2,7 +2,8 @@ use super::SettingKey as Key;
 use super::SettingKind::{
     Count, Duration, Flag, Globs, Path, Secret, Size, Text, Texts, Word, Words,
 };
-use super::driver_table::DRIVER;
+use super::driver_table::{DRIVER, MACHINES};
+use super::kubernetes_table::KUBERNETES;
 use super::ssh_table::{SSH, SSH_HOSTS};
 use super::{SectionShape, SettingSection};
 
@@ -23,7 +24,9 @@ pub static SECTIONS: &[SettingSection] = &[
     DRIVER,
     SSH,
     SSH_HOSTS,
+    KUBERNETES,
     CUSTOM,
+    MACHINES,
     HOST,
     PROJECTS,
     RESOURCE_GROUPS,

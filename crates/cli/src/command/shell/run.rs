@@ -158,7 +158,7 @@ async fn enter(
     for note in run.notes() {
         error_line(&strip_controls(note));
     }
-    let (executor, held) = match place.executor(&mut run, pipeline).await {
+    let (executor, held) = match Box::pin(place.executor(&mut run, pipeline)).await {
         Ok(chosen) => chosen,
         Err(failure) => {
             run.release().await;

@@ -145,9 +145,6 @@ struct Case {
     what: String,
 }
 
-/// The environment variable that selects a third of the cases. Without it all cases are walked.
-const SAMPLE: &str = "RUNWRIGHT_TEST_SAMPLE";
-
 /// Returns whether a case is walked: a sample selects a third of the cases, and each text another third.
 fn is_in_sample(what: &str, sample: Option<&str>) -> bool {
     sample.is_none_or(|sample| {
@@ -178,7 +175,7 @@ fn walk(
                 what,
             })
         });
-    let sample = std::env::var(SAMPLE).ok();
+    let sample = std::env::var(executor_testkit::SAMPLE).ok();
     let cases = cases.filter(|case| is_in_sample(&case.what, sample.as_deref()));
     let cases: Vec<Case> = cases.collect();
     let number = cases.len();
