@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::workspace::Workspace;
 
-/// The number of commits that count as recent.
-const LATELY: &str = "-30";
+/// The commits that count as recent.
+const LATELY: &str = "HEAD~40..HEAD";
 
 /// Returns the hash of the checked-out commit; `None` outside of a repository.
 pub(crate) fn head(workspace: &Workspace) -> Option<String> {
@@ -15,14 +15,7 @@ pub(crate) fn head(workspace: &Workspace) -> Option<String> {
 
 /// Returns the folders with recently changed manifests; `None` when Git fails.
 pub(crate) fn changed_manifests(workspace: &Workspace) -> Option<BTreeSet<String>> {
-    let words = [
-        "log",
-        LATELY,
-        "--name-only",
-        "--format=",
-        "--",
-        "*Cargo.toml",
-    ];
+    let words = ["diff", "--name-only", LATELY, "--", "*Cargo.toml"];
     let names = git(workspace, &words)?;
     Some(
         names
