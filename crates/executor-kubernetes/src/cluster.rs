@@ -4,20 +4,20 @@ use crate::config::{KubernetesConfig, non_empty};
 use crate::error::KubernetesError;
 use crate::pod::{BUILD, GATE, JOB, MANAGED, OWNER, PATIENCE};
 use crate::watch::PodWatch;
-use executor_core::{BoxError, Retryability};
+use executor_core::BoxError;
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use k8s_openapi::api::core::v1::{Namespace, Pod, Secret};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::client::ConfigExt;
 use kube::config::{
     AuthInfo, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
 };
-use kube::core::Status;
+use kube::core::{ObjectList, Status};
 use kube::{Api, Client, Config};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -167,43 +167,11 @@ impl Cluster {
         given.await.map(drop)
     }
 
-    /// Creates the namespace of one job.
-    pub(crate) async fn create_namespace(&self) -> Result<(), KubernetesError> {
-        let namespace = Namespace {
-            metadata: ObjectMeta {
-                name: Some(self.namespace.clone()),
-                labels: Some(self.labels()),
-                ..ObjectMeta::default()
-            },
-            ..Namespace::default()
-        };
-        let all: Api<Namespace> = Api::all(self.client());
-        let doing = "create the namespace of the job";
-        create(&all, doing, &namespace).await?;
-        // Another runner may have a job with this number.
-        let found = persist(doing, || all.get(&self.namespace)).await?;
-        let labels = found.metadata.labels.unwrap_or_default();
-        if labels.get(OWNER) != Some(&self.owner) || found.metadata.deletion_timestamp.is_some() {
-            return Err(KubernetesError::Refused {
-                doing,
-                message: format!("the namespace {} is in use", self.namespace),
-                retry: Retryability::Temporary,
-            });
-        }
-        Ok(())
-    }
-
-    pub(crate) async fn delete_namespace(&self) -> Result<(), KubernetesError> {
-        let all: Api<Namespace> = Api::all(self.client());
-        let doing = "delete the namespace of the job";
-        delete(&all, doing, &self.namespace).await.map(drop)
-    }
-
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.pods.clone().into_client()
     }
 
-    fn labels(&self) -> BTreeMap<String, String> {
+    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
         let managed = MANAGED.split_once('=').unwrap_or_default();
         [managed, (OWNER, &self.owner)]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -251,15 +219,22 @@ impl Cluster {
         claimed.await
     }
 
+    /// Returns whether a quota refuses a pod now. Nothing is created.
+    pub(crate) async fn is_full_for(&self, pod: &Pod) -> bool {
+        let dry = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let asked = timeout(ANSWER, self.pods.create(&dry, pod)).await;
+        asked.is_ok_and(|it| it.is_err_and(|error| KubernetesError::of("ask", error).is_quota()))
+    }
+
     /// Deletes the pods of other owners that are left over, and those that ended by themselves long ago.
     pub(crate) async fn sweep(
         &self,
         is_left: impl Fn(&str, &str) -> bool,
     ) -> Result<PodSweep, KubernetesError> {
-        let all = ListParams::default().labels(MANAGED);
-        let listed = timeout(ANSWER, self.pods.list(&all)).await;
-        let listed = listed.unwrap_or_else(|_| Err(silent()));
-        let listed = listed.map_err(|error| KubernetesError::of("list the pods", error))?;
+        let listed = list("list the pods", &self.pods).await?;
         let now = Timestamp::now();
         let mut swept = PodSweep::default();
         for pod in listed {
@@ -275,6 +250,20 @@ impl Cluster {
         }
         Ok(swept)
     }
+}
+
+/// Returns all objects of runners.
+pub(crate) async fn list<K>(
+    doing: &'static str,
+    api: &Api<K>,
+) -> Result<ObjectList<K>, KubernetesError>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned,
+{
+    let all = ListParams::default().labels(MANAGED);
+    let listed = timeout(ANSWER, api.list(&all)).await;
+    let listed = listed.unwrap_or_else(|_| Err(silent()));
+    listed.map_err(|error| KubernetesError::of(doing, error))
 }
 
 /// Creates an object with a unique name.
@@ -417,7 +406,7 @@ fn is_accountless(status: &Status) -> bool {
 }
 
 /// Returns whether the runner of a pod, which would have deleted it, is certainly gone: the pod has ended by itself, or never started.
-fn is_abandoned(pod: &Pod, now: Timestamp) -> bool {
+pub(crate) fn is_abandoned(pod: &Pod, now: Timestamp) -> bool {
     let since = |time: &Time| now.duration_since(time.0);
     let Some(status) = &pod.status else {
         return false;

@@ -2,6 +2,9 @@
 
 use executor_core::{BoxError, BuildError, CancelCause, Retryability};
 
+/// The words of the API server for a quota that is used up.
+const QUOTA: &str = "exceeded quota";
+
 /// Why a job cannot run in a cluster.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -48,8 +51,8 @@ impl KubernetesError {
         match error {
             kube::Error::Api(status) => {
                 // A conflict, too many requests, and faults of the server pass. So does a quota, when another pod ends.
-                let passes = matches!(status.code, 409 | 429 | 500..)
-                    || status.message.contains("exceeded quota");
+                let passes =
+                    matches!(status.code, 409 | 429 | 500..) || status.message.contains(QUOTA);
                 Self::Refused {
                     doing,
                     message: status.message,
@@ -69,6 +72,11 @@ impl KubernetesError {
 }
 
 impl KubernetesError {
+    /// Returns whether a quota of the namespace is used up.
+    pub(crate) fn is_quota(&self) -> bool {
+        matches!(self, Self::Refused { message, .. } if message.contains(QUOTA))
+    }
+
     /// Returns whether another attempt may succeed.
     pub(crate) fn is_temporary(&self) -> bool {
         match self {

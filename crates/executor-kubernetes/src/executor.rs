@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use steps::agent::Agent;
 use steps::{RecordedRun, RecordedRuns, RunId, RunRecord, RunSpec, RunTiming, StepsClient};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 /// The directory for builds, and that for caches, unless the runner's settings name others.
 pub(crate) const BUILDS: &str = "/builds";
@@ -37,6 +37,9 @@ pub(crate) const CACHE: &str = "/cache";
 
 /// How long the last output of a pod that has ended may take.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
+/// The pause before a pod is created again that a quota has refused.
+const QUOTA_PAUSE: Duration = Duration::from_secs(2);
 
 /// Runs the stages of one job in a pod.
 ///
@@ -190,7 +193,7 @@ impl KubernetesExecutor {
     }
 
     /// Creates the pod, and waits until the container of the job runs. An image that cannot be pulled is tried with each of its pull
-    /// policies.
+    /// policies; a pod that a quota refuses is created when others have ended.
     async fn create(
         &mut self,
         cluster: &Arc<Cluster>,
@@ -200,25 +203,45 @@ impl KubernetesExecutor {
         let trace = Arc::clone(&options.trace);
         let (login, warning) = login(&options.job, &options.variables);
         let mut pulls = BTreeMap::new();
+        let began = Instant::now();
+        let mut is_waiting = false;
+        let mut name = self.name()?;
         loop {
-            let name = self.name()?;
             let objects = self.objects(cluster, &name, login.as_deref(), &pulls)?;
-            if pulls.is_empty() {
+            if pulls.is_empty() && !is_waiting {
                 for warning in warning.iter().chain(&objects.warnings) {
                     trace.warning_line(warning);
                 }
             }
-            let line = format!("Using pod {name} in namespace {}", cluster.namespace);
-            trace.system_line(&line);
+            if !is_waiting {
+                let line = format!("Using pod {name} in namespace {}", cluster.namespace);
+                trace.system_line(&line);
+            }
             let place = self.place(&name, cluster)?;
             let clusters = Arc::clone(&self.clusters);
             // Before it can exist.
-            let created = self.created.insert(Created::new(cluster, &name));
+            let created = match &mut self.created {
+                Some(created) if created.name == name => created,
+                created => created.insert(Created::new(cluster, &name)),
+            };
             created.owns_namespace = clusters.config.namespace_per_job;
             let started = created.start(&objects, &clusters.config, cancellation);
             let Err(error) = started.await else {
                 return Ok(place);
             };
+            if error.is_quota() {
+                clusters.note_quota();
+                if began.elapsed() >= clusters.config.patience() {
+                    return Err(BuildError::from(error).given_up());
+                }
+                if !std::mem::replace(&mut is_waiting, true) {
+                    trace.warning_line(&format!("{error}; waiting for other pods to end"));
+                }
+                tokio::select! {
+                    () = sleep(QUOTA_PAUSE) => continue,
+                    cause = cancellation.canceled() => return Err(BuildError::Canceled(cause)),
+                }
+            }
             let Some(container) = created.unpulled() else {
                 return Err(error.into());
             };
@@ -231,6 +254,7 @@ impl KubernetesExecutor {
             trace.warning_line(&line);
             pulls.insert(container, next);
             created.remove_pod().await?;
+            (name, is_waiting) = (self.name()?, false);
         }
     }
 
@@ -273,7 +297,10 @@ impl KubernetesExecutor {
             });
         }
         let created = self.created.insert(followed);
-        created.owns_namespace = self.clusters.config.namespace_per_job;
+        if self.clusters.config.namespace_per_job {
+            created.owns_namespace = true;
+            cluster.claim_namespace().await?;
+        }
         created.await_running(PERSISTENCE, cancellation).await?;
         let owner = cluster.owner.clone();
         Ok(PodPlace { owner, ..place })

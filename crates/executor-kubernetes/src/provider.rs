@@ -1,5 +1,6 @@
 //! The provider of the executor for clusters.
 
+use crate::check::usual_pod;
 use crate::cluster::{Cluster, PodSweep};
 use crate::config::KubernetesConfig;
 use crate::error::KubernetesError;
@@ -11,6 +12,7 @@ use executor_core::{
     ExecutorData, ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
 };
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -25,6 +27,7 @@ pub fn provider(mut config: KubernetesConfig) -> KubernetesProvider {
         owner: OnceLock::new(),
         problem,
         warm: Arc::default(),
+        is_full: AtomicBool::new(false),
         open: Mutex::default(),
     });
     let of_jobs = Arc::clone(&clusters);
@@ -47,6 +50,8 @@ pub(crate) struct Clusters {
     /// What is wrong with the settings.
     problem: Option<String>,
     pub(crate) warm: Arc<WarmPods>,
+    /// Whether a quota has refused a pod, and no question since then was answered better.
+    is_full: AtomicBool,
     /// By the namespace that a job chose.
     open: Mutex<HashMap<Option<String>, Arc<Cluster>>>,
 }
@@ -73,6 +78,25 @@ impl Clusters {
         open.insert(namespace, Arc::clone(&cluster));
         Ok(cluster)
     }
+
+    /// Notes that a quota has refused a pod.
+    pub(crate) fn note_quota(&self) {
+        self.is_full.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the quota of the namespace refuses a pod now. The API server is asked only after a refusal; an error is left to the
+    /// job, which can show it.
+    async fn is_full(&self) -> bool {
+        if !self.is_full.load(Ordering::Relaxed) || self.config.namespace_per_job {
+            return false;
+        }
+        let (Ok(cluster), Ok(pod)) = (self.get(None).await, usual_pod(&self.config)) else {
+            return false;
+        };
+        let is_full = cluster.is_full_for(&pod).await;
+        self.is_full.store(is_full, Ordering::Relaxed);
+        is_full
+    }
 }
 
 /// Creates executors for a cluster; see [`provider`].
@@ -97,7 +121,7 @@ impl KubernetesProvider {
         self
     }
 
-    /// Deletes pods of other processes: those for whose owner and name `is_left` returns true, because the process is dead; and those that ended by
+    /// Deletes pods of other processes, with their namespaces if each job has its own: those for whose owner and name `is_left` returns true, because the process is dead; and those that ended by
     /// themselves more than five minutes ago.
     ///
     /// # Errors
@@ -107,7 +131,11 @@ impl KubernetesProvider {
         &self,
         is_left: impl Fn(&str, &str) -> bool,
     ) -> Result<PodSweep, KubernetesError> {
-        self.clusters.get(None).await?.sweep(is_left).await
+        let cluster = self.clusters.get(None).await?;
+        if self.clusters.config.namespace_per_job {
+            return cluster.sweep_namespaces(is_left).await;
+        }
+        cluster.sweep(is_left).await
     }
 }
 
@@ -127,6 +155,12 @@ impl ExecutorProvider for KubernetesProvider {
         cancellation: &Cancellation,
     ) -> Result<ExecutorData, AcquireError> {
         self.clusters.warm.fill(&self.clusters);
+        tokio::select! {
+            is_full = self.clusters.is_full() => if is_full {
+                return Err(AcquireError::NoFreeExecutor);
+            },
+            cause = cancellation.canceled() => return Err(cause.into()),
+        }
         self.base.acquire(config, cancellation).await
     }
 

@@ -75,7 +75,7 @@ pub(super) async fn check(target: &Target<'_>) -> Vec<(&'static str, Verdict)> {
 
 /// Returns what refuses a pod, with the words of Kubernetes.
 async fn refusal(target: &Target<'_>, namespace: &str) -> Option<(Gate, String)> {
-    let pod = match pod(target.config) {
+    let pod = match usual_pod(target.config) {
         Ok(pod) => pod,
         Err(found) => return Some((Gate::Other, found)),
     };
@@ -93,8 +93,8 @@ async fn refusal(target: &Target<'_>, namespace: &str) -> Option<(Gate, String)>
     Some((gate, found))
 }
 
-/// Returns a pod of the settings.
-fn pod(config: &KubernetesConfig) -> Result<Pod, String> {
+/// Returns the pod of a job that has what the settings say.
+pub(crate) fn usual_pod(config: &KubernetesConfig) -> Result<Pod, String> {
     let mut config = config.clone();
     let read = config.read_patches();
     read.map_err(|error| error.to_string())?;

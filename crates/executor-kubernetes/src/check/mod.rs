@@ -8,6 +8,8 @@ mod probe;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use admission::usual_pod;
+
 use crate::cluster::{access, client};
 use crate::config::KubernetesConfig;
 use executor_core::Cancellation;

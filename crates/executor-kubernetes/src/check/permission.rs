@@ -48,7 +48,7 @@ const PORTS: Rule = Rule {
 /// What `namespace_per_job` needs in addition.
 const NAMESPACES: Rule = Rule {
     resource: "namespaces",
-    verbs: &["create", "list", "delete"],
+    verbs: &["create", "get", "list", "patch", "delete"],
 };
 
 impl Rule {

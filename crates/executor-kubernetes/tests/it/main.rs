@@ -7,5 +7,6 @@ mod cuts;
 mod faults;
 mod pods;
 mod ports;
+mod room;
 mod support;
 mod terminal;

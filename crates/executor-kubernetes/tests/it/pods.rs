@@ -7,8 +7,7 @@ use executor_core::prelude::*;
 use executor_core::variable::JobVariable;
 use executor_kubernetes::{PullPolicy, WarmConfig};
 use executor_testkit::CommandBuilder;
-use k8s_openapi::api::core::v1::ResourceQuota;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::{DeleteParams, ListParams};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -233,31 +232,6 @@ async fn job_has_a_namespace_of_its_own() {
         kube::Api::all(cluster.client.clone());
     let left = all.get_opt(&name).await.unwrap();
     assert!(left.is_none_or(|it| it.metadata.deletion_timestamp.is_some()));
-    cluster.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn quota_refuses_in_its_own_words() {
-    let Some(cluster) = Cluster::with_labels(&[]).await else {
-        return;
-    };
-    let quota = serde_json::json!({
-        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "small" },
-        "spec": { "hard": { "pods": "0" } },
-    });
-    let quotas: kube::Api<ResourceQuota> =
-        kube::Api::namespaced(cluster.client.clone(), cluster.pods().namespace().unwrap());
-    let quota = serde_json::from_value(quota).unwrap();
-    quotas.create(&PostParams::default(), &quota).await.unwrap();
-    let provider = cluster.provider();
-    let Err((error, mut executor)) = open(&provider, job(BUSYBOX)).await else {
-        panic!("it was prepared");
-    };
-    let text = error.chain();
-    assert!(text.contains("exceeded quota: small"), "{text}");
-    // A pod that ends makes room.
-    assert!(error.is_temporary());
-    executor.cleanup().await.unwrap();
     cluster.end().await;
 }
 
