@@ -10,12 +10,13 @@ use executor_core::ability::{Connection, StepsConnector};
 use executor_core::{BuildError, Cancellation, JobTrace, JobTraceExt, Retryability};
 use parking_lot::Mutex;
 use shells::quote_sh;
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use steps::agent::Agent;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, ReadHalf};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -121,13 +122,10 @@ impl PodAgent {
         agent: Option<Agent>,
         cancellation: &Cancellation,
     ) -> Result<Found, KubernetesError> {
-        let sending = async {
-            let Some(agent) = agent else { return Ok(()) };
-            self.again(|| self.upload(&agent)).await
-        };
-        // The connection waits for the agent meanwhile.
-        let opening = self.again(|| self.open(cancellation));
-        let ((), (stream, found)) = tokio::try_join!(sending, opening)?;
+        let program = agent.as_ref().map(Agent::bytes).transpose();
+        let program = program.map_err(|error| unreadable(&error))?;
+        let opening = self.again(|| self.open(program.as_deref(), cancellation));
+        let (stream, found) = opening.await?;
         *self.first.lock() = Some(stream);
         Ok(found)
     }
@@ -163,45 +161,73 @@ impl PodAgent {
         *self.trace.lock() = Some(trace);
     }
 
-    /// Sends the agent. The file has its name when it is complete.
-    async fn upload(&self, agent: &Agent) -> Result<(), KubernetesError> {
-        let bytes = agent.bytes().map_err(|error| unreadable(&error))?;
-        let script = format!(
-            "umask 022\ncd {AGENT} && cat >new$$ && [ \"$(wc -c <new$$)\" -eq {} ] && chmod 755 new$$ && mv -f new$$ agent",
-            bytes.len()
-        );
-        self.exec.run(&script, &bytes, UPLOAD).await.map(drop)
-    }
-
-    async fn open(&self, cancellation: &Cancellation) -> Result<(Stream, Found), KubernetesError> {
+    async fn open(
+        &self,
+        program: Option<&[u8]>,
+        cancellation: &Cancellation,
+    ) -> Result<(Stream, Found), KubernetesError> {
         if let Some(error) = ended(&self.exec.pod, &self.seen.borrow()) {
             return Err(error);
         }
         tokio::select! {
-            opened = timeout(UPLOAD, self.connection()) => {
+            opened = timeout(UPLOAD, self.connection(program.unwrap_or_default())) => {
                 opened.unwrap_or_else(|_| Err(self.exec.broken("it does not answer")))
             }
             cause = cancellation.canceled() => Err(KubernetesError::Canceled(cause)),
         }
     }
 
-    /// Connects with the agent, once it listens.
-    async fn connection(&self) -> Result<(Stream, Found), KubernetesError> {
-        let command = ["sh", "-c", &self.script];
-        let mut stream = BufReader::new(self.exec.start(&command, Streams::Pipes).await?);
-        loop {
-            let mut line = Vec::new();
-            let read = stream.read_until(b'\n', &mut line).await;
-            match read {
-                Ok(1..) => {}
-                Ok(0) => return Err(self.exec.failed(stream.get_ref())),
-                Err(error) => return Err(self.exec.broken(&error.to_string())),
+    /// Connects with the agent, once it listens; sends its program first unless that is empty.
+    ///
+    /// Each command that the node starts in the container takes it a tenth of a second, so one command does both.
+    async fn connection(&self, program: &[u8]) -> Result<(Stream, Found), KubernetesError> {
+        let script = match program.len() {
+            0 => self.script.clone(),
+            // The file has its name when it is complete. What `head` reads too much is nothing: no more is sent until the agent listens.
+            count => format!(
+                "( umask 022\ncd {AGENT} && head -c {count} >new$$ && [ \"$(wc -c <new$$)\" -eq {count} ] && \
+                 chmod 755 new$$ && mv -f new$$ agent ) || exit 1\n{}",
+                self.script
+            ),
+        };
+        let command = ["sh", "-c", &script];
+        let stream = BufReader::new(self.exec.start(&command, Streams::Pipes).await?);
+        let (mut output, mut input) = tokio::io::split(stream);
+        let sending = async {
+            // The reason why it is not taken follows on the output.
+            if input.write_all(program).await.is_ok() {
+                let _ = input.flush().await;
             }
-            let line = String::from_utf8_lossy(&line);
-            if let Some(bash) = line.strip_prefix(STARTED) {
-                let bash = bash.trim().to_owned();
-                return Ok((stream, Found { bash }));
+            std::future::pending::<Infallible>().await
+        };
+        let found = tokio::select! {
+            found = find(&mut output) => found,
+            never = sending => match never {},
+        };
+        let stream = output.unsplit(input);
+        match found {
+            Ok(found) => Ok((stream, found)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(self.exec.failed(stream.get_ref()))
             }
+            Err(error) => Err(self.exec.broken(&error.to_string())),
+        }
+    }
+}
+
+/// Reads up to the line after which the output is the agent's.
+async fn find(output: &mut ReadHalf<Stream>) -> io::Result<Found> {
+    let mut line = Vec::new();
+    loop {
+        match output.read_u8().await? {
+            b'\n' => {
+                if let Some(bash) = String::from_utf8_lossy(&line).strip_prefix(STARTED) {
+                    let bash = bash.trim().to_owned();
+                    return Ok(Found { bash });
+                }
+                line.clear();
+            }
+            byte => line.push(byte),
         }
     }
 }
@@ -234,7 +260,7 @@ impl StepsConnector for PodAgent {
         if let Some(stream) = first {
             return Ok(Box::new(stream));
         }
-        let opened = self.open(cancellation).await;
+        let opened = self.open(None, cancellation).await;
         match &opened {
             Ok(_) => self.said.store(false, Ordering::Relaxed),
             Err(KubernetesError::Canceled(_)) => {}
