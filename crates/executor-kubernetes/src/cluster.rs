@@ -3,17 +3,14 @@
 use crate::config::{KubernetesConfig, non_empty};
 use crate::error::KubernetesError;
 use crate::pod::{BUILD, GATE, JOB, MANAGED, OWNER, PATIENCE};
+use crate::transport::client;
 use crate::watch::PodWatch;
-use executor_core::BoxError;
 use http::HeaderValue;
 use http::header::USER_AGENT;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::client::ConfigExt;
 use kube::config::{
     AuthInfo, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
 };
@@ -25,13 +22,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
-use tower::ServiceBuilder;
 
 /// How long the API server may take to answer one request.
 pub(crate) const ANSWER: Duration = Duration::from_secs(30);
-
-/// How long a connection with the API server may take to begin.
-const CONNECT: Duration = Duration::from_secs(10);
 
 /// For how long a request is repeated that the API server does not answer, and the pauses between.
 pub(crate) const PERSISTENCE: Duration = Duration::from_secs(90);
@@ -332,28 +325,6 @@ pub(crate) async fn access(config: &KubernetesConfig) -> Result<Config, Kubernet
     Config::infer().await.map_err(|error| no_cluster(&error))
 }
 
-/// Returns a client whose small messages do not wait for one another in the kernel, as those of `kube` do (40 ms each): a script's stage
-/// is a handful of them.
-pub(crate) fn client(access: Config) -> Result<Client, kube::Error> {
-    if access.proxy_url.is_some() {
-        return Client::try_from(access);
-    }
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(CONNECT));
-    let connector = access.rustls_https_connector_with_connector(connector)?;
-    let service = ServiceBuilder::new()
-        .layer(access.base_uri_layer())
-        .option_layer(access.auth_layer()?)
-        .layer(access.extra_headers_layer()?)
-        .map_err(BoxError::from)
-        .service(
-            hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector),
-        );
-    Ok(Client::new(service, access.default_namespace))
-}
-
 /// Returns the login of `host`, in the form of a file.
 fn of_host(host: &str, config: &KubernetesConfig) -> Kubeconfig {
     let path = |path: &Option<PathBuf>| path.as_ref().map(|it| it.display().to_string());
@@ -454,16 +425,12 @@ where
             Ok(Err(error)) => error,
             Err(_) => silent(),
         };
-        let wanted = match &error {
-            kube::Error::Api(status) if matches!(status.code, 429 | 500..) => {
-                let details = status.details.as_ref();
-                details.map(|it| u64::from(it.retry_after_seconds))
-            }
-            kube::Error::Api(_) => return Err(KubernetesError::of(doing, error)),
-            _ => None,
+        let may_pass = match &error {
+            // The transport has waited as long as the answer asks for.
+            kube::Error::Api(status) => matches!(status.code, 429 | 500..),
+            _ => true,
         };
-        let wait = wanted.map_or(pause, |seconds| pause.max(Duration::from_secs(seconds)));
-        if Instant::now() + wait > deadline {
+        if !may_pass || Instant::now() + pause > deadline {
             return Err(KubernetesError::of(doing, error));
         }
         if pause == LONGEST_PAUSE {
@@ -473,7 +440,7 @@ where
             };
             tracing::warn!(doing, error, "The API server is asked again.");
         }
-        sleep(wait).await;
+        sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
@@ -483,11 +450,10 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    fn refused(code: u16, seconds: u32) -> kube::Error {
-        let details = serde_json::json!({
-            "status": "Failure", "code": code, "message": "m", "reason": "r", "details": { "retryAfterSeconds": seconds },
-        });
-        kube::Error::Api(serde_json::from_value(details).unwrap())
+    fn refused(code: u16) -> kube::Error {
+        let status =
+            serde_json::json!({ "status": "Failure", "code": code, "message": "m", "reason": "r" });
+        kube::Error::Api(serde_json::from_value(status).unwrap())
     }
 
     /// Answers with the errors, then with success; returns the number of requests and the seconds they took.
@@ -503,14 +469,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn requests_are_repeated_while_the_api_server_is_away() {
-        // As long as it says.
-        let busy = |asked| (asked < 2).then(|| refused(429, 7));
-        assert_eq!(ask(busy).await, (true, 3, 14));
+        let busy = |asked| (asked < 2).then(|| refused(429));
+        let (is_ok, asked, _) = ask(busy).await;
+        assert_eq!((is_ok, asked), (true, 3));
         let away = |asked| (asked < 15).then(silent);
         let (is_ok, _, seconds) = ask(away).await;
         assert!(is_ok && seconds > 55, "{seconds}");
-        assert_eq!(ask(|_| Some(refused(403, 0))).await, (false, 1, 0));
-        let (is_ok, _, seconds) = ask(|_| Some(refused(500, 0))).await;
+        assert_eq!(ask(|_| Some(refused(403))).await, (false, 1, 0));
+        let (is_ok, _, seconds) = ask(|_| Some(refused(500))).await;
         assert!(!is_ok && (80..=90).contains(&seconds), "{seconds}");
     }
 }

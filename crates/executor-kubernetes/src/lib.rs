@@ -19,6 +19,7 @@ mod ports;
 mod provider;
 mod state;
 mod terminal;
+mod transport;
 mod warm;
 mod watch;
 

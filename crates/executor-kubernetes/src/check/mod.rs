@@ -10,8 +10,9 @@ mod tests;
 
 pub(crate) use admission::usual_pod;
 
-use crate::cluster::{access, client};
+use crate::cluster::access;
 use crate::config::KubernetesConfig;
+use crate::transport::client;
 use executor_core::Cancellation;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::apimachinery::pkg::version::Info;
