@@ -261,6 +261,8 @@ impl StepsConnector for PodAgent {
             return Ok(Box::new(stream));
         }
         let opened = self.open(None, cancellation).await;
+        // A role or a login that is missing now may come back, and the script runs on.
+        let opened = opened.map_err(KubernetesError::into_temporary);
         match &opened {
             Ok(_) => self.said.store(false, Ordering::Relaxed),
             Err(KubernetesError::Canceled(_)) => {}

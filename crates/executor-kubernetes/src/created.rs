@@ -5,10 +5,11 @@ use crate::cluster::Cluster;
 use crate::config::KubernetesConfig;
 use crate::error::KubernetesError;
 use crate::pod::Objects;
-use crate::state::PodState;
+use crate::state::{PodState, ServiceEnds};
 use crate::watch::{Followed, Seen};
-use executor_core::{Cancellation, Retryability};
+use executor_core::{Cancellation, JobTrace, JobTraceExt, Retryability};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -37,6 +38,8 @@ pub(crate) struct Created {
     grace: Duration,
     /// Whether the namespace is the job's own.
     pub(crate) owns_namespace: bool,
+    /// How many ends of each service are in the log.
+    reported: HashMap<String, i32>,
 }
 
 impl Created {
@@ -49,6 +52,7 @@ impl Created {
             has_secret: false,
             grace: cluster.grace,
             owns_namespace: false,
+            reported: HashMap::new(),
         }
     }
 
@@ -118,7 +122,7 @@ impl Created {
         let mut why = None;
         loop {
             match self.followed.seen.borrow_and_update().clone() {
-                Seen::Pod(PodState::Running) => return Ok(()),
+                Seen::Pod(PodState::Running(_)) => return Ok(()),
                 Seen::Pod(PodState::Ended {
                     reason, may_retry, ..
                 }) => {
@@ -148,15 +152,36 @@ impl Created {
         }
     }
 
-    /// Returns the error of the pod's end, when that comes.
-    pub(crate) async fn ended(&mut self) -> KubernetesError {
+    /// Returns the error of the pod's end, when that comes. Until then, the log says which services end.
+    pub(crate) async fn ended(&mut self, trace: &dyn JobTrace) -> KubernetesError {
         loop {
-            if let Some(error) = ended(&self.name, &self.followed.seen.borrow_and_update()) {
+            let seen = self.followed.seen.borrow_and_update().clone();
+            if let Some(error) = ended(&self.name, &seen) {
                 return error;
+            }
+            if let Seen::Pod(PodState::Running(services)) = seen {
+                self.report(services, trace);
             }
             if self.followed.seen.changed().await.is_err() {
                 // The watch has ended with its provider.
                 std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn report(&mut self, services: Vec<ServiceEnds>, trace: &dyn JobTrace) {
+        for ServiceEnds {
+            container,
+            image,
+            count,
+            reason,
+        } in services
+        {
+            let line =
+                format!("the service {container} ({image}) ended and is started again: {reason}");
+            let reported = self.reported.insert(container, count);
+            if reported.is_none_or(|it| it < count) {
+                trace.warning_line(&line);
             }
         }
     }

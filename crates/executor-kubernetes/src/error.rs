@@ -77,6 +77,14 @@ impl KubernetesError {
         matches!(self, Self::Refused { message, .. } if message.contains(QUOTA))
     }
 
+    /// Makes a refusal of the API server one that may pass.
+    pub(crate) fn into_temporary(mut self) -> Self {
+        if let Self::Refused { retry, .. } = &mut self {
+            *retry = Retryability::Temporary;
+        }
+        self
+    }
+
     /// Returns whether another attempt may succeed.
     pub(crate) fn is_temporary(&self) -> bool {
         match self {

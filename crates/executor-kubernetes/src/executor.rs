@@ -5,8 +5,10 @@ use crate::cluster::{Cluster, PERSISTENCE};
 use crate::config::{KubernetesConfig, NAME};
 use crate::created::Created;
 use crate::error::KubernetesError;
+use crate::exec::PodExec;
 use crate::link::{Link, program};
 use crate::login::login;
+use crate::memory::oom_kills;
 use crate::place::{self, PodPlace};
 use crate::pod::overwrite::namespace_of;
 use crate::pod::{Objects, Request, objects, offers};
@@ -19,16 +21,18 @@ use executor_core::ability::{
 };
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, CancelCause, Cancellation,
-    Executor, ExecutorData, ExecutorStage, JobOutcome, JobTraceExt, PrepareOptions,
-    PreparedEnvironment, Retryability, ShellDialect, ShellInfo, StageCell, StageCommand,
-    StageResult, Workspace,
+    Executor, ExecutorData, ExecutorStage, ExitCode, HumanDuration, JobOutcome, JobTrace,
+    JobTraceExt, PrepareOptions, PreparedEnvironment, Retryability, ShellDialect, ShellInfo,
+    StageCell, StageCommand, StageResult, Workspace,
 };
 use process::TraceOutput;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use steps::agent::Agent;
-use steps::{RecordedRun, RecordedRuns, RunId, RunRecord, RunSpec, RunTiming, StepsClient};
+use steps::{
+    RecordedRun, RecordedRuns, RunId, RunRecord, RunSpec, RunTiming, StepsClient, StepsError,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 /// The directory for builds, and that for caches, unless the runner's settings name others.
@@ -40,6 +44,12 @@ const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
 /// The pause before a pod is created again that a quota has refused.
 const QUOTA_PAUSE: Duration = Duration::from_secs(2);
+
+/// How long the end of a pod may take to be visible after that of its agent.
+const PARTING: Duration = Duration::from_secs(15);
+
+/// The exit code of a script that was killed.
+const KILLED: ExitCode = ExitCode(137);
 
 /// Runs the stages of one job in a pod.
 ///
@@ -65,6 +75,11 @@ struct Prepared {
     counts: HashMap<BuildStage, u32>,
     /// The last request. The agent keeps its result until the next one, as another process may need it.
     ended: Option<RunId>,
+    /// Whether the agent could not be reached again.
+    is_lost: bool,
+    /// The kills for lack of memory that are reported.
+    oom_kills: u64,
+    exec: PodExec,
     shell: String,
     temp_dir: String,
     transfer: Arc<dyn FileTransfer>,
@@ -325,6 +340,35 @@ fn internal(error: &BuildError) -> KubernetesError {
     KubernetesError::Config(error.to_string())
 }
 
+/// Returns the error of a stage. The end of the pod is its reason, if it is visible soon.
+async fn explain(
+    error: StepsError,
+    created: &mut Created,
+    trace: &dyn JobTrace,
+    cancellation: &Cancellation,
+) -> BuildError {
+    let patience = match error {
+        // A pod that ends stops its agent, which may say so first.
+        StepsError::Canceled(CancelCause::EnvironmentLost) => PARTING,
+        StepsError::Lost { .. } => Duration::ZERO,
+        error => return error.into(),
+    };
+    let ended = tokio::select! {
+        ended = timeout(patience, created.ended(trace)) => ended.ok(),
+        _ = cancellation.canceled() => None,
+    };
+    match (ended, error) {
+        (Some(ended), _) => ended.into(),
+        (None, StepsError::Lost { since, source }) => BuildError::System {
+            backend: NAME,
+            message: format!("the pod could not be reached for {}", HumanDuration(since)),
+            source: Some(source),
+            retry: Retryability::Permanent,
+        },
+        (None, error) => error.into(),
+    }
+}
+
 #[async_trait::async_trait]
 impl Executor for KubernetesExecutor {
     fn shell(&self) -> &ShellInfo {
@@ -390,6 +434,9 @@ impl Executor for KubernetesExecutor {
             record: RunRecord::new(place.handle(), runs, self.observer.clone()),
             counts: HashMap::new(),
             ended: None,
+            is_lost: false,
+            oom_kills: 0,
+            exec: agent.exec.clone(),
             shell: program,
             temp_dir: dirs.temp_dir,
             transfer,
@@ -417,6 +464,9 @@ impl Executor for KubernetesExecutor {
         let (Some(prepared), Some(created)) = (&mut self.prepared, &mut self.created) else {
             return Err(BuildError::not_prepared(NAME));
         };
+        if prepared.is_lost {
+            return Err(BuildError::Canceled(CancelCause::EnvironmentLost));
+        }
         prepared.terminal.set_variables(&command.variables);
         let id = prepared.next_id(&created.name, &command.stage);
         let begun = match prepared.record.state(&id) {
@@ -461,8 +511,14 @@ impl Executor for KubernetesExecutor {
             let mut running = std::pin::pin!(running);
             tokio::select! {
                 biased;
-                ran = &mut running => ran.map_err(BuildError::from),
-                error = created.ended() => match timeout(LAST_OUTPUT, running).await {
+                ran = &mut running => match ran {
+                    Ok(result) => Ok(result),
+                    Err(error) => {
+                        prepared.is_lost |= matches!(error, StepsError::Lost { .. });
+                        Err(explain(error, created, &*trace, cancellation).await)
+                    }
+                },
+                error = created.ended(&*trace) => match timeout(LAST_OUTPUT, running).await {
                     // The script had ended before.
                     Ok(Ok(result)) => Ok(result),
                     _ => Err(error.into()),
@@ -481,7 +537,12 @@ impl Executor for KubernetesExecutor {
                 "the log is incomplete: {error}; later output of the job is lost"
             ));
         }
-        let result = StageResult::from(result);
+        let mut result = StageResult::from(result);
+        if result.status.exit_code() == KILLED {
+            let kills = oom_kills(&prepared.exec).await;
+            result.oom_killed |= kills > prepared.oom_kills;
+            prepared.oom_kills = kills;
+        }
         prepared.record.ended(&id, Some(&result));
         prepared.ended = Some(RunId::new(&*id));
         Ok(result)

@@ -12,6 +12,7 @@ mod exec;
 mod executor;
 mod link;
 mod login;
+mod memory;
 mod namespace;
 mod place;
 mod pod;

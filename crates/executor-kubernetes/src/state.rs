@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 pub(crate) enum PodState {
     /// It may still start; the reason why it has not, if there is one.
     Pending(Option<String>),
-    /// The container of the job runs.
-    Running,
+    /// The container of the job runs. Services may have ended meanwhile.
+    Running(Vec<ServiceEnds>),
     /// It runs no longer, or never will.
     Ended {
         reason: String,
@@ -18,6 +18,18 @@ pub(crate) enum PodState {
         /// The container whose image is not there and cannot be pulled.
         unpulled: Option<String>,
     },
+}
+
+/// A service that has ended. Kubernetes starts it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServiceEnds {
+    /// The name of its container.
+    pub(crate) container: String,
+    pub(crate) image: String,
+    /// How often it has ended.
+    pub(crate) count: i32,
+    /// Why it ended the last time.
+    pub(crate) reason: String,
 }
 
 /// The reasons of a waiting container that waiting does not change.
@@ -52,23 +64,20 @@ impl PodState {
             may_retry,
             unpulled: None,
         };
-        let status = pod.status.as_ref();
-        if pod.metadata.deletion_timestamp.is_some() {
-            return ended("it was deleted".to_owned(), true);
-        }
-        let Some(status) = status else {
-            return Self::Pending(None);
-        };
+        let status = pod.status.clone().unwrap_or_default();
         let conditions = status.conditions.iter().flatten();
         let condition = |name: &str, value: &str| {
             let mut conditions = conditions.clone();
             conditions.find(|it| it.type_ == name && it.status == value)
         };
-        // Preempted, evicted, or its node is lost.
+        // Preempted, evicted, or its node is lost. Its deletion follows.
         if let Some(disruption) = condition("DisruptionTarget", "True") {
             let reason = disruption.reason.clone().unwrap_or_default();
             let message = disruption.message.clone().unwrap_or_default();
             return ended(words(&[&reason, &message]), true);
+        }
+        if pod.metadata.deletion_timestamp.is_some() {
+            return ended("it was deleted".to_owned(), true);
         }
         let of_services = status.init_container_statuses.iter().flatten();
         let of_job = status.container_statuses.iter().flatten();
@@ -76,7 +85,7 @@ impl PodState {
             .clone()
             .any(|it| it.name == BUILD && it.state.as_ref().is_some_and(|it| it.running.is_some()));
         // A service may end, or be started again, while the job runs.
-        for container in of_services.filter(|_| !runs).chain(of_job) {
+        for container in of_services.clone().filter(|_| !runs).chain(of_job) {
             if let Some((reason, may_retry)) = fault(container) {
                 return Self::Ended {
                     reason: format!("container {}: {reason}", container.name),
@@ -96,7 +105,7 @@ impl PodState {
                 return ended(words, reason != "DeadlineExceeded");
             }
             Some("Unknown") => return ended("its node does not answer".to_owned(), true),
-            _ if runs => return Self::Running,
+            _ if runs => return Self::Running(of_services.filter_map(ends).collect()),
             _ => {}
         }
         let mut services = status.init_container_statuses.iter().flatten();
@@ -160,6 +169,25 @@ fn fault(container: &ContainerStatus) -> Option<(String, bool)> {
     Some((words(&[&reason, &message, &code]), reason != "OOMKilled"))
 }
 
+/// Returns the ends of a service; `None` without one.
+fn ends(service: &ContainerStatus) -> Option<ServiceEnds> {
+    let state = service.state.as_ref();
+    let runs = state.is_some_and(|it| it.running.is_some());
+    let now = state.and_then(|it| it.terminated.as_ref());
+    let before = service.last_state.as_ref();
+    let terminated = now.or(before.and_then(|it| it.terminated.as_ref()))?;
+    let [reason, message] =
+        [&terminated.reason, &terminated.message].map(|it| it.as_deref().unwrap_or_default());
+    let code = format!("exit code {}", terminated.exit_code);
+    Some(ServiceEnds {
+        container: service.name.clone(),
+        image: service.image.clone(),
+        // The kubelet counts the starts after the first one.
+        count: service.restart_count + i32::from(!runs),
+        reason: words(&[reason, message, &code]),
+    })
+}
+
 /// Joins those of the texts that say something.
 fn words(texts: &[&str]) -> String {
     let texts = texts.iter().map(|it| it.trim()).filter(|it| !it.is_empty());
@@ -193,6 +221,12 @@ mod tests {
         state(&json!({ "phase": "Pending", "containerStatuses": [container(name, it)] }))
     }
 
+    fn state_with(services: &[Value], job: &[Value]) -> PodState {
+        state(
+            &json!({ "phase": "Running", "initContainerStatuses": services, "containerStatuses": job }),
+        )
+    }
+
     #[test]
     fn ends_have_the_words_of_kubernetes() {
         let waiting = |reason: &str| {
@@ -212,7 +246,7 @@ mod tests {
         );
         assert_eq!(
             state_of("build", &json!({ "running": {} })),
-            PodState::Running
+            PodState::Running(Vec::new())
         );
         let killed = json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } });
         assert_eq!(
@@ -223,11 +257,12 @@ mod tests {
         let crashes = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
         let beside = |job: &Value| {
             let (services, job) = (container("svc-0", &crashes), container("build", job));
-            state(
-                &json!({ "phase": "Running", "initContainerStatuses": [services], "containerStatuses": [job] }),
-            )
+            state_with(&[services], &[job])
         };
-        assert_eq!(beside(&json!({ "running": {} })), PodState::Running);
+        assert_eq!(
+            beside(&json!({ "running": {} })),
+            PodState::Running(Vec::new())
+        );
         let waiting = json!({ "waiting": { "reason": "PodInitializing" } });
         assert_eq!(
             beside(&waiting),
@@ -249,5 +284,45 @@ mod tests {
             PodState::Pending(Some("R: 0/1 nodes".to_owned()))
         );
         assert_eq!(condition("PodScheduled", "True"), PodState::Pending(None));
+    }
+
+    #[test]
+    fn evicted_pod_says_so_also_while_it_is_deleted() {
+        let reason = json!({ "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI" });
+        let pod = json!({
+            "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" },
+            "status": { "phase": "Running", "conditions": [reason] },
+        });
+        let evicted = PodState::of(&serde_json::from_value(pod).unwrap());
+        assert_eq!(evicted, ended("EvictionByEvictionAPI", true));
+    }
+
+    #[test]
+    fn each_end_of_a_service_is_counted_once() {
+        let ended = json!({ "terminated": { "reason": "Error", "exitCode": 3 } });
+        let beside = |state: &Value, last: &Value, count: i32| {
+            let mut service = container("svc-0", state);
+            service["lastState"] = last.clone();
+            service["restartCount"] = json!(count);
+            let job = container("build", &json!({ "running": {} }));
+            state_with(&[service], &[job])
+        };
+        let expected = |count| {
+            let [container, image, reason] =
+                ["svc-0", "i", "Error: exit code 3"].map(str::to_owned);
+            PodState::Running(vec![ServiceEnds {
+                container,
+                image,
+                count,
+                reason,
+            }])
+        };
+        let (nothing, running) = (json!({}), json!({ "running": {} }));
+        let waiting = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
+        assert_eq!(beside(&running, &nothing, 0), PodState::Running(Vec::new()));
+        assert_eq!(beside(&ended, &nothing, 0), expected(1));
+        assert_eq!(beside(&waiting, &ended, 0), expected(1));
+        assert_eq!(beside(&running, &ended, 1), expected(1));
+        assert_eq!(beside(&ended, &ended, 1), expected(2));
     }
 }

@@ -52,7 +52,10 @@ pub(crate) struct WarmPod {
 
 impl WarmPod {
     fn runs(&self) -> bool {
-        *self.created.followed.seen.borrow() == Seen::Pod(PodState::Running)
+        matches!(
+            *self.created.followed.seen.borrow(),
+            Seen::Pod(PodState::Running(_))
+        )
     }
 }
 

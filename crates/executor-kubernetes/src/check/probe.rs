@@ -204,7 +204,7 @@ impl Times {
         if conditions.any(|it| it.type_ == "PodScheduled" && it.status == "True") {
             self.scheduled.get_or_insert(now);
         }
-        if PodState::of(pod) == PodState::Running {
+        if matches!(PodState::of(pod), PodState::Running(_)) {
             self.running.get_or_insert(now);
         }
     }
