@@ -3,7 +3,7 @@
 use crate::support::{BUSYBOX, Cluster, Opened, job, node_program, open};
 use executor_core::TraceStream;
 use executor_core::prelude::*;
-use executor_testkit::CommandBuilder;
+use executor_testkit::{CommandBuilder, RecordingTrace};
 use std::process::Command;
 use std::time::Duration;
 
@@ -11,13 +11,20 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_secs(12);
 
 /// Counts until another process ends it.
-const COUNT: &str = "i=0; until [ -e /builds/enough ]; do i=$((i + 1)); echo $i; sleep 0.05; done";
+pub(crate) const COUNT: &str =
+    "i=0; until [ -e /builds/enough ]; do i=$((i + 1)); echo $i; sleep 0.05; done";
 
 /// Runs a job that counts, hurts the cluster when it has begun, and checks that each number is in the log once.
-async fn count_through(hurt: impl AsyncFnOnce(&Cluster)) {
+pub(crate) async fn count_through(hurt: impl AsyncFnOnce(&Cluster)) {
     let Some(cluster) = Cluster::alone().await else {
         return;
     };
+    count_in(&cluster, async |_| hurt(&cluster).await).await;
+    cluster.end().await;
+}
+
+/// Runs a job that counts, does something when it has begun, and checks that each number is in the log once.
+pub(crate) async fn count_in(cluster: &Cluster, hurt: impl AsyncFnOnce(&RecordingTrace)) {
     let provider = cluster.provider();
     let opened = open(&provider, job(BUSYBOX)).await;
     let mut opened = opened.map_err(|it| it.0.chain()).unwrap();
@@ -25,7 +32,7 @@ async fn count_through(hurt: impl AsyncFnOnce(&Cluster)) {
     let (trace, never) = (opened.trace.clone(), Cancellation::new());
     let suffering = async {
         trace.wait_for(TraceStream::STDOUT, "\n10\n").await;
-        hurt(&cluster).await;
+        hurt(&trace).await;
         let counted = last(&trace.text(TraceStream::STDOUT));
         trace
             .wait_for(TraceStream::STDOUT, &format!("\n{}\n", counted + 100))
@@ -38,7 +45,6 @@ async fn count_through(hurt: impl AsyncFnOnce(&Cluster)) {
     assert_counted(&opened);
     opened.executor.cleanup().await.unwrap();
     assert_eq!(cluster.left().await, Vec::<String>::new());
-    cluster.end().await;
 }
 
 fn last(log: &str) -> usize {
@@ -53,7 +59,7 @@ fn assert_counted(opened: &Opened) {
     assert_eq!(counted, expected);
 }
 
-fn run(program: &str, words: &[&str]) {
+pub(crate) fn run(program: &str, words: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "a tool of the system")]
     let done = Command::new(program).args(words).status();
     assert!(done.unwrap().success(), "{program} {words:?}");
@@ -64,8 +70,12 @@ fn signal(program: &str, signal: &str) {
 }
 
 async fn freeze(program: &str) {
+    freeze_for(program, SILENCE).await;
+}
+
+pub(crate) async fn freeze_for(program: &str, silence: Duration) {
     signal(program, "-STOP");
-    tokio::time::sleep(SILENCE).await;
+    tokio::time::sleep(silence).await;
     signal(program, "-CONT");
 }
 

@@ -4,9 +4,13 @@
 mod check;
 mod conformance;
 mod cuts;
+mod ends;
 mod faults;
+mod front;
+mod outages;
 mod pods;
 mod ports;
 mod room;
 mod support;
 mod terminal;
+mod user;

@@ -124,12 +124,29 @@ impl Cluster {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    /// Runs a command in the only pod and returns its output.
+    /// Returns the name of the only pod.
+    pub(crate) async fn pod(&self) -> String {
+        let own = self.pods().list(&ListParams::default()).await.unwrap();
+        own.items[0].metadata.name.clone().unwrap()
+    }
+
+    /// Waits until the namespace has no pod.
+    pub(crate) async fn pods_are_gone(&self) {
+        let all = ListParams::default();
+        while !self.pods().list(&all).await.unwrap().items.is_empty() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Runs a command in the container of the only pod's job and returns its output.
     pub(crate) async fn in_pod(&self, script: &str) -> String {
-        let pods = self.pods();
-        let own = pods.list(&ListParams::default()).await.unwrap();
-        let name = own.items[0].metadata.name.clone().unwrap();
-        let params = AttachParams::default().container("build");
+        self.in_container("build", script).await
+    }
+
+    /// Runs a command in a container of the only pod and returns its output.
+    pub(crate) async fn in_container(&self, container: &str, script: &str) -> String {
+        let (pods, name) = (self.pods(), self.pod().await);
+        let params = AttachParams::default().container(container);
         let started = pods.exec(&name, ["sh", "-c", script], &params).await;
         let mut started = started.unwrap();
         let mut output = String::new();
@@ -178,6 +195,15 @@ impl Cluster {
             .await
             .unwrap();
     }
+}
+
+/// Returns whether tests may wait for minutes, and reports it if not.
+pub(crate) fn is_long(what: &str) -> bool {
+    let is_set = std::env::var_os("RUNWRIGHT_TEST_LONG_OUTAGE").is_some();
+    if !is_set {
+        not_tested(what, "RUNWRIGHT_TEST_LONG_OUTAGE is not set");
+    }
+    is_set
 }
 
 pub(crate) fn runner_config() -> RunnerConfig {
