@@ -30,6 +30,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Begins the line after which a connection leads to the agent.
 const STARTED: &str = "= start ";
 
+/// The line of a connection that broke before the agent was complete.
+const INCOMPLETE: &str = "= incomplete";
+
 /// The proxy to the agent.
 type Stream = BufReader<Exec>;
 
@@ -185,7 +188,8 @@ impl PodAgent {
             0 => self.script.clone(),
             // The file has its name when it is complete. What `head` reads too much is nothing: no more is sent until the agent listens.
             count => format!(
-                "( umask 022\ncd {AGENT} && head -c {count} >new$$ && [ \"$(wc -c <new$$)\" -eq {count} ] && \
+                "( umask 022\ncd {AGENT} && head -c {count} >new$$ || exit 1\n\
+                 [ \"$(wc -c <new$$)\" -eq {count} ] || {{ rm -f new$$; echo '{INCOMPLETE}'; exit 1; }}\n\
                  chmod 755 new$$ && mv -f new$$ agent ) || exit 1\n{}",
                 self.script
             ),
@@ -221,9 +225,13 @@ async fn find(output: &mut ReadHalf<Stream>) -> io::Result<Found> {
     loop {
         match output.read_u8().await? {
             b'\n' => {
-                if let Some(bash) = String::from_utf8_lossy(&line).strip_prefix(STARTED) {
+                let printed = String::from_utf8_lossy(&line);
+                if let Some(bash) = printed.strip_prefix(STARTED) {
                     let bash = bash.trim().to_owned();
                     return Ok(Found { bash });
+                }
+                if printed == INCOMPLETE {
+                    return Err(io::Error::other("the agent did not arrive whole"));
                 }
                 line.clear();
             }

@@ -1,7 +1,7 @@
 //! The cluster: its client, and the pods of this process.
 
 use crate::config::{KubernetesConfig, non_empty};
-use crate::error::KubernetesError;
+use crate::error::{KubernetesError, is_quota};
 use crate::pod::{BUILD, GATE, JOB, MANAGED, OWNER, PATIENCE};
 use crate::transport::client;
 use crate::watch::PodWatch;
@@ -15,7 +15,7 @@ use kube::config::{
     AuthInfo, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
 };
 use kube::core::{ObjectList, Status};
-use kube::{Api, Client, Config};
+use kube::{Api, Client, Config, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -109,10 +109,16 @@ impl Cluster {
                 Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => {
                     self.pods.get(name).await
                 }
+                // A quota is asked first, and the pod of that attempt may have taken the last place.
+                Err(kube::Error::Api(status)) if is_quota(&status.message) => {
+                    let found = self.pods.get_opt(name).await?;
+                    found.ok_or(kube::Error::Api(status))
+                }
+                // Two pods are counted at once.
+                Err(kube::Error::Api(status)) if status.code == 409 => Err(passing(*status)),
                 // The account of a new namespace comes a moment later.
-                Err(kube::Error::Api(mut status)) if self.is_new && is_accountless(&status) => {
-                    status.code = 500;
-                    Err(kube::Error::Api(status))
+                Err(kube::Error::Api(status)) if self.is_new && is_accountless(&status) => {
+                    Err(passing(*status))
                 }
                 created => created,
             }
@@ -177,39 +183,14 @@ impl Cluster {
     }
 
     /// Makes this process the owner of a job's pod; returns whether the pod is still there and belonged to `owner`.
-    ///
-    /// The API server compares and changes the labels in one step, so only one process can win.
     pub(crate) async fn claim(
         &self,
         name: &str,
         owner: &str,
         job: &str,
     ) -> Result<bool, KubernetesError> {
-        let path = |label: &str| format!("/metadata/labels/{}", label.replace('/', "~1"));
-        let changes = serde_json::json!([
-            { "op": "test", "path": path(OWNER), "value": owner },
-            { "op": "test", "path": path(JOB), "value": job },
-            { "op": "replace", "path": path(OWNER), "value": self.owner },
-        ]);
-        // Plain data always has this form.
-        let changes = serde_json::from_value(changes).unwrap_or_default();
-        let (changes, params) = (Patch::<()>::Json(changes), PatchParams::default());
-        let claimed = persist("take over the pod", || async {
-            let patched = self.pods.patch(name, &params, &changes);
-            match patched.await {
-                Ok(_) => Ok(true),
-                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 422) => {
-                    // Unless the answer to an earlier attempt was lost.
-                    let pod = self.pods.get_opt(name).await?;
-                    let labels = pod.and_then(|it| it.metadata.labels).unwrap_or_default();
-                    let has =
-                        |key: &str, value: &str| labels.get(key).is_some_and(|it| it == value);
-                    Ok(has(OWNER, &self.owner) && has(JOB, job))
-                }
-                Err(error) => Err(error),
-            }
-        });
-        claimed.await
+        let held = [(JOB, job), (OWNER, owner)];
+        claim(&self.pods, "take over the pod", name, &held, &self.owner).await
     }
 
     /// Returns whether a quota refuses a pod now. Nothing is created.
@@ -257,6 +238,54 @@ where
     let listed = timeout(ANSWER, api.list(&all)).await;
     let listed = listed.unwrap_or_else(|_| Err(silent()));
     listed.map_err(|error| KubernetesError::of(doing, error))
+}
+
+/// Makes `new` the owner of an object that has these labels, the last of which is that of its owner; returns whether it is so.
+///
+/// The API server compares and changes the labels in one step, so only one process can win.
+pub(crate) async fn claim<K>(
+    api: &Api<K>,
+    doing: &'static str,
+    name: &str,
+    held: &[(&str, &str)],
+    new: &str,
+) -> Result<bool, KubernetesError>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned + Resource,
+{
+    let path = |label: &str| format!("/metadata/labels/{}", label.replace('/', "~1"));
+    let tests = held.iter().map(
+        |(label, value)| serde_json::json!({ "op": "test", "path": path(label), "value": value }),
+    );
+    let change = serde_json::json!({ "op": "replace", "path": path(OWNER), "value": new });
+    let changes = tests.chain([change]).collect();
+    // Plain data always has this form.
+    let changes = serde_json::from_value(changes).unwrap_or_default();
+    let (changes, params) = (Patch::<()>::Json(changes), PatchParams::default());
+    let claimed = persist(doing, || async {
+        match api.patch(name, &params, &changes).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 422) => {
+                // Unless the answer to an earlier attempt was lost.
+                let found = api.get_opt(name).await?;
+                let labels = found.and_then(|it| it.meta().labels.clone());
+                let labels = labels.unwrap_or_default();
+                let is = |label: &str, value: &str| labels.get(label).is_some_and(|it| it == value);
+                let mut others = held.iter().filter(|(label, _)| *label != OWNER);
+                Ok(is(OWNER, new) && others.all(|(label, value)| is(label, value)))
+            }
+            Err(error) => Err(error),
+        }
+    });
+    claimed.await
+}
+
+/// Returns a refusal for which the request is repeated.
+pub(crate) fn passing(refused: Status) -> kube::Error {
+    kube::Error::Api(Box::new(Status {
+        code: 500,
+        ..refused
+    }))
 }
 
 /// Creates an object with a unique name.

@@ -179,8 +179,9 @@ impl Created {
         {
             let line =
                 format!("the service {container} ({image}) ended and is started again: {reason}");
-            let reported = self.reported.insert(container, count);
-            if reported.is_none_or(|it| it < count) {
+            let reported = self.reported.entry(container).or_default();
+            if *reported < count {
+                *reported = count;
                 trace.warning_line(&line);
             }
         }

@@ -2,8 +2,10 @@
 
 use executor_core::{BoxError, BuildError, CancelCause, Retryability};
 
-/// The words of the API server for a quota that is used up.
-const QUOTA: &str = "exceeded quota";
+/// Returns whether the API server says that a quota is used up.
+pub(crate) fn is_quota(message: &str) -> bool {
+    message.contains("exceeded quota")
+}
 
 /// Why a job cannot run in a cluster.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +53,7 @@ impl KubernetesError {
         match error {
             kube::Error::Api(status) => {
                 // A conflict, too many requests, and faults of the server pass. So does a quota, when another pod ends.
-                let passes =
-                    matches!(status.code, 409 | 429 | 500..) || status.message.contains(QUOTA);
+                let passes = matches!(status.code, 409 | 429 | 500..) || is_quota(&status.message);
                 Self::Refused {
                     doing,
                     message: status.message,
@@ -69,12 +70,10 @@ impl KubernetesError {
             },
         }
     }
-}
 
-impl KubernetesError {
     /// Returns whether a quota of the namespace is used up.
     pub(crate) fn is_quota(&self) -> bool {
-        matches!(self, Self::Refused { message, .. } if message.contains(QUOTA))
+        matches!(self, Self::Refused { message, .. } if is_quota(message))
     }
 
     /// Makes a refusal of the API server one that may pass.

@@ -245,15 +245,17 @@ impl KubernetesExecutor {
                 return Ok(place);
             };
             if error.is_quota() {
-                clusters.note_quota();
+                clusters.note_quota(&error);
                 if began.elapsed() >= clusters.config.patience() {
                     return Err(BuildError::from(error).given_up());
                 }
                 if !std::mem::replace(&mut is_waiting, true) {
                     trace.warning_line(&format!("{error}; waiting for other pods to end"));
                 }
+                // Not all jobs at once.
+                let pause = QUOTA_PAUSE.mul_f64(0.5 + fastrand::f64());
                 tokio::select! {
-                    () = sleep(QUOTA_PAUSE) => continue,
+                    () = sleep(pause) => continue,
                     cause = cancellation.canceled() => return Err(BuildError::Canceled(cause)),
                 }
             }
@@ -298,25 +300,23 @@ impl KubernetesExecutor {
             place.pod, cluster.namespace
         );
         options.trace.system_line(&line);
-        let followed = Created::new(&cluster, &place.pod);
-        let job = place.job.0.to_string();
-        let claimed = tokio::select! {
-            claimed = cluster.claim(&place.pod, &place.owner, &job) => claimed?,
-            cause = cancellation.canceled() => return Err(KubernetesError::Canceled(cause)),
-        };
-        if !claimed {
-            return Err(KubernetesError::Pod {
-                name: place.pod,
-                reason: "it is gone, or another runner has taken it over".to_owned(),
-                retry: Retryability::Permanent,
-            });
-        }
-        let created = self.created.insert(followed);
+        let mut followed = Created::new(&cluster, &place.pod);
+        // First the namespace: its former owner would delete it with the pod.
         if self.clusters.config.namespace_per_job {
-            created.owns_namespace = true;
-            cluster.claim_namespace().await?;
+            let claiming = cluster.claim_namespace(&place.owner);
+            claimed(&place.pod, claiming, cancellation).await?;
+            followed.owns_namespace = true;
         }
-        created.await_running(PERSISTENCE, cancellation).await?;
+        let job = place.job.0.to_string();
+        let claiming = cluster.claim(&place.pod, &place.owner, &job);
+        let is_claimed = claimed(&place.pod, claiming, cancellation).await;
+        if is_claimed.is_ok() || followed.owns_namespace {
+            self.created = Some(followed);
+        }
+        is_claimed?;
+        if let Some(created) = &mut self.created {
+            created.await_running(PERSISTENCE, cancellation).await?;
+        }
         let owner = cluster.owner.clone();
         Ok(PodPlace { owner, ..place })
     }
@@ -334,6 +334,26 @@ impl Prepared {
 fn parent(directory: &str) -> &str {
     let parent = directory.rsplit_once('/').map(|(parent, _)| parent);
     parent.filter(|it| !it.is_empty()).unwrap_or("/")
+}
+
+/// Waits until an object of another process is ours.
+async fn claimed(
+    pod: &str,
+    claiming: impl Future<Output = Result<bool, KubernetesError>>,
+    cancellation: &Cancellation,
+) -> Result<(), KubernetesError> {
+    let is_claimed = tokio::select! {
+        is_claimed = claiming => is_claimed?,
+        cause = cancellation.canceled() => return Err(KubernetesError::Canceled(cause)),
+    };
+    if is_claimed {
+        return Ok(());
+    }
+    Err(KubernetesError::Pod {
+        name: pod.to_owned(),
+        reason: "it is gone, or another runner has taken it over".to_owned(),
+        retry: Retryability::Permanent,
+    })
 }
 
 fn internal(error: &BuildError) -> KubernetesError {
@@ -354,6 +374,7 @@ async fn explain(
         error => return error.into(),
     };
     let ended = tokio::select! {
+        biased;
         ended = timeout(patience, created.ended(trace)) => ended.ok(),
         _ = cancellation.canceled() => None,
     };
@@ -417,8 +438,10 @@ impl Executor for KubernetesExecutor {
         environment.shell = shell.clone();
         shell.program = Some(program.clone());
         let terminal = PodTerminal::new(agent.exec.clone(), shell, dirs.clone());
+        let mut oom_kills_before = 0;
         if self.resumed.is_some() {
             terminal.end_all().await?;
+            oom_kills_before = oom_kills(&agent.exec).await.unwrap_or_default();
         }
         let options = self.base.options()?;
         let ports = PodPorts {
@@ -435,7 +458,7 @@ impl Executor for KubernetesExecutor {
             counts: HashMap::new(),
             ended: None,
             is_lost: false,
-            oom_kills: 0,
+            oom_kills: oom_kills_before,
             exec: agent.exec.clone(),
             shell: program,
             temp_dir: dirs.temp_dir,
@@ -538,8 +561,9 @@ impl Executor for KubernetesExecutor {
             ));
         }
         let mut result = StageResult::from(result);
-        if result.status.exit_code() == KILLED {
-            let kills = oom_kills(&prepared.exec).await;
+        if result.status.exit_code() == KILLED
+            && let Some(kills) = oom_kills(&prepared.exec).await
+        {
             result.oom_killed |= kills > prepared.oom_kills;
             prepared.oom_kills = kills;
         }

@@ -1,6 +1,7 @@
 //! The agent of a pod that answers.
 
 use crate::agent::{Found, PodAgent};
+use crate::cluster::ANSWER;
 use crate::config::NAME;
 use crate::created::Created;
 use executor_core::{BuildError, Cancellation, JobTrace};
@@ -39,6 +40,8 @@ impl Link {
         let found = agent.start(program, cancellation).await?;
         let agent = Arc::new(agent);
         let options = ClientOptions {
+            // The API server may ask for a pause, or a login be read again.
+            connect_timeout: ANSWER,
             lost_after,
             ..ClientOptions::default()
         };

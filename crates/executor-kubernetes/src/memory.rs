@@ -10,16 +10,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const COUNTERS: &str =
     "cat /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null || true";
 
-/// Returns how many processes of the container the kernel has killed because its memory ran out; zero when that is unknown.
+/// Returns how many processes of the container the kernel has killed because its memory ran out; `None` when that is unknown. One
+/// that a script has survived counts for the next one that is killed.
 ///
 /// The agent survives such a kill, because the script is larger. Where the kernel kills the whole container, its state says so.
-pub(crate) async fn oom_kills(exec: &PodExec) -> u64 {
+pub(crate) async fn oom_kills(exec: &PodExec) -> Option<u64> {
     match exec.run(COUNTERS, &[], PATIENCE).await {
-        Ok(counters) => count(&counters),
+        Ok(counters) => Some(count(&counters)),
         Err(error) => {
             let error = executor_core::chain(&error);
             tracing::debug!(pod = exec.pod, error, "The memory events cannot be read.");
-            0
+            None
         }
     }
 }

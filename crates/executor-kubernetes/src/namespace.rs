@@ -1,13 +1,13 @@
 //! The namespace of one job.
 
-use crate::cluster::{Cluster, PodSweep, is_abandoned, list, persist};
+use crate::cluster::{Cluster, PodSweep, claim, is_abandoned, list, passing, persist};
 use crate::error::KubernetesError;
 use crate::pod::OWNER;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::core::Status;
 
 impl Cluster {
@@ -41,7 +41,13 @@ impl Cluster {
                     if self.owns(&found) {
                         return Ok(());
                     }
-                    Err(kube::Error::Api(refused))
+                    Err(kube::Error::Api(Box::new(Status {
+                        message: format!(
+                            "the namespace {} is in use: another runner has a job with this number, or had one and was killed",
+                            self.namespace
+                        ),
+                        ..*refused
+                    })))
                 }
                 _ => Err(passing(*refused)),
             }
@@ -49,15 +55,11 @@ impl Cluster {
         created.await
     }
 
-    /// Makes this process the owner of the namespace of a job that it has taken over.
-    pub(crate) async fn claim_namespace(&self) -> Result<(), KubernetesError> {
-        let change = serde_json::json!({ "metadata": { "labels": self.labels() } });
-        let (change, params) = (Patch::Merge(change), PatchParams::default());
-        let all = self.namespaces();
-        let claimed = persist("take over the namespace of the job", || {
-            all.patch(&self.namespace, &params, &change)
-        });
-        claimed.await.map(drop)
+    /// Makes this process the owner of the namespace of a job; returns whether it is there and belonged to `owner`.
+    pub(crate) async fn claim_namespace(&self, owner: &str) -> Result<bool, KubernetesError> {
+        let (all, doing) = (self.namespaces(), "take over the namespace of the job");
+        let held = [(OWNER, owner)];
+        claim(&all, doing, &self.namespace, &held, &self.owner).await
     }
 
     /// Deletes the namespace, unless another process has taken it over.
@@ -86,12 +88,19 @@ impl Cluster {
         for namespace in list("list the namespaces", &all).await? {
             let owner = owner(&namespace);
             let is_going = namespace.metadata.deletion_timestamp.is_some();
-            if owner == self.owner || is_going {
+            // One without an owner is not made for a job.
+            if owner.is_empty() || owner == self.owner || is_going {
                 continue;
             }
             let name = namespace.metadata.name.clone().unwrap_or_default();
             let pods: Api<Pod> = Api::namespaced(self.client(), &name);
-            let pods = list("list the pods", &pods).await?;
+            let pods = match list("list the pods", &pods).await {
+                Ok(pods) => pods,
+                Err(error) => {
+                    swept.failures.push(error);
+                    continue;
+                }
+            };
             let now = Timestamp::now();
             let pod_is_left = |pod: &Pod| {
                 let name = pod.metadata.name.as_deref().unwrap_or_default();
@@ -120,14 +129,6 @@ impl Cluster {
 fn owner(namespace: &Namespace) -> &str {
     let labels = namespace.metadata.labels.as_ref();
     labels.and_then(|it| it.get(OWNER)).map_or("", |it| it)
-}
-
-/// Returns a refusal that the request is repeated for.
-fn passing(refused: Status) -> kube::Error {
-    kube::Error::Api(Box::new(Status {
-        code: 500,
-        ..refused
-    }))
 }
 
 /// Asks for the end of a namespace that has not changed since.

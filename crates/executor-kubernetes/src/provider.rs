@@ -12,10 +12,10 @@ use executor_core::{
     ExecutorData, ExecutorProvider, FeaturesInfo, ProviderError, RunnerConfig, ShellDialect,
 };
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 /// Returns the provider.
 ///
@@ -27,7 +27,7 @@ pub fn provider(mut config: KubernetesConfig) -> KubernetesProvider {
         owner: OnceLock::new(),
         problem,
         warm: Arc::default(),
-        is_full: AtomicBool::new(false),
+        full_since: parking_lot::Mutex::default(),
         open: Mutex::default(),
     });
     let of_jobs = Arc::clone(&clusters);
@@ -50,8 +50,8 @@ pub(crate) struct Clusters {
     /// What is wrong with the settings.
     problem: Option<String>,
     pub(crate) warm: Arc<WarmPods>,
-    /// Whether a quota has refused a pod, and no question since then was answered better.
-    is_full: AtomicBool,
+    /// When a quota began to refuse pods.
+    full_since: parking_lot::Mutex<Option<Instant>>,
     /// By the namespace that a job chose.
     open: Mutex<HashMap<Option<String>, Arc<Cluster>>>,
 }
@@ -80,22 +80,31 @@ impl Clusters {
     }
 
     /// Notes that a quota has refused a pod.
-    pub(crate) fn note_quota(&self) {
-        self.is_full.store(true, Ordering::Relaxed);
+    pub(crate) fn note_quota(&self, error: &KubernetesError) {
+        let mut since = self.full_since.lock();
+        if since.is_none() {
+            tracing::warn!(%error, "No job is asked for until there is room for its pod.");
+            *since = Some(Instant::now());
+        }
     }
 
     /// Returns whether the quota of the namespace refuses a pod now. The API server is asked only after a refusal; an error is left to the
-    /// job, which can show it.
+    /// job, which can show it. So is a quota that refuses for longer than a pod may wait.
     async fn is_full(&self) -> bool {
-        if !self.is_full.load(Ordering::Relaxed) || self.config.namespace_per_job {
+        let Some(since) = *self.full_since.lock() else {
+            return false;
+        };
+        if self.config.namespace_per_job || self.warm.has_some() {
             return false;
         }
         let (Ok(cluster), Ok(pod)) = (self.get(None).await, usual_pod(&self.config)) else {
             return false;
         };
-        let is_full = cluster.is_full_for(&pod).await;
-        self.is_full.store(is_full, Ordering::Relaxed);
-        is_full
+        if cluster.is_full_for(&pod).await {
+            return since.elapsed() < self.config.patience();
+        }
+        *self.full_since.lock() = None;
+        false
     }
 }
 
@@ -121,8 +130,8 @@ impl KubernetesProvider {
         self
     }
 
-    /// Deletes pods of other processes, with their namespaces if each job has its own: those for whose owner and name `is_left` returns true, because the process is dead; and those that ended by
-    /// themselves more than five minutes ago.
+    /// Deletes pods of other processes, with their namespaces if each job has its own: those for whose owner and name `is_left` returns true,
+    /// because the process is dead; and those that ended by themselves more than five minutes ago.
     ///
     /// # Errors
     ///

@@ -19,8 +19,8 @@ use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 /// How long a connection with the API server may take to begin.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The longest pause of a server that is obeyed: an answer has to arrive within [`ANSWER`](crate::cluster::ANSWER).
-const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+/// The longest pause of a server that is obeyed: the answer and the pause have to end within [`ANSWER`](crate::cluster::ANSWER).
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// Returns a client whose small messages do not wait for one another in the kernel, as those of `kube` do (40 ms each): a script's stage
 /// is a handful of them.
@@ -85,7 +85,7 @@ where
         }
         let status = answer.status();
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-            // Each kind of request is sent again later, so all of them wait here.
+            // Most are sent again then.
             sleep(pause(answer.headers())).await;
         }
         Ok(answer)
@@ -111,13 +111,17 @@ where
 
     /// Reads the login again, unless another request has done so since `refused` was read.
     async fn renewed(&self, refused: Login) -> Result<Login, BoxError> {
-        let mut current = self.login.lock().await;
-        if current.as_ref().map(Arc::as_ptr) == refused.as_ref().map(Arc::as_ptr) {
-            let access = Arc::clone(&self.access);
-            // It may start a program.
-            *current = tokio::task::spawn_blocking(move || login(&access)).await??;
+        let mut current = Arc::clone(&self.login).lock_owned().await;
+        if current.as_ref().map(Arc::as_ptr) != refused.as_ref().map(Arc::as_ptr) {
+            return Ok(current.clone());
         }
-        Ok(current.clone())
+        let access = Arc::clone(&self.access);
+        // It may start a program, whose answer counts also if it comes after the end of this request.
+        let renewing = tokio::task::spawn_blocking(move || {
+            *current = login(&access)?;
+            Ok(current.clone())
+        });
+        renewing.await?
     }
 }
 

@@ -57,7 +57,7 @@ async fn lasting_absence_of_the_role_is_the_reason() {
     let text = ran.unwrap_err().chain();
     let words = "is forbidden: User \"system:serviceaccount:";
     assert!(
-        text.contains("the pod could not be reached for 3s") && text.contains(words),
+        text.contains("the pod could not be reached for ") && text.contains(words),
         "{text}"
     );
     // Later stages do not wait again.
@@ -93,19 +93,6 @@ async fn refused_token_is_replaced() {
         assert_eq!(warnings, "");
     })
     .await;
-    cluster.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn token_that_ends_soon_is_replaced_before() {
-    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
-        return;
-    };
-    let mut user = User::of(&mut cluster).await;
-    user.use_plugin_for(Duration::from_secs(5));
-    count_in(&cluster, async |_| {}).await;
-    // At least one for each request.
-    assert!(user.plugin_calls() > 4);
     cluster.end().await;
 }
 
@@ -160,10 +147,15 @@ async fn busy_api_server_is_asked_again_when_it_says() {
     for (kind, times) in &asked {
         assert!(times.len() > 2, "{kind:?}: {}", times.len());
     }
-    // Those of a kind that is asked one by one.
-    let deletions = &asked[&Kind("delete")];
-    for pair in deletions[..3].windows(2) {
-        assert!(pair[1] - pair[0] >= Duration::from_secs(1), "{deletions:?}");
+    // Those of kinds that are asked one by one.
+    for kind in ["delete", "exec"] {
+        let times = &asked[&Kind(kind)];
+        for pair in times[..3].windows(2) {
+            assert!(
+                pair[1] - pair[0] >= Duration::from_secs(1),
+                "{kind}: {times:?}"
+            );
+        }
     }
     cluster.end().await;
 }

@@ -130,13 +130,8 @@ impl User {
 
     /// Makes a plugin the login, whose tokens say that they live for an hour.
     pub(crate) fn use_plugin(&mut self) {
-        self.use_plugin_for(Duration::from_hours(1));
-    }
-
-    /// Makes a plugin the login, whose tokens say that they live for so long.
-    pub(crate) fn use_plugin_for(&mut self, life: Duration) {
         let file = self.file("plugin");
-        let end = Timestamp::now() + life;
+        let end = Timestamp::now() + Duration::from_hours(1);
         let here = self.directory.path().display();
         let script = format!(
             "#!/bin/sh\necho called >>{here}/calls\n\
