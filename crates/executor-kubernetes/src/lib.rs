@@ -19,6 +19,7 @@ mod pod;
 mod ports;
 mod provider;
 mod state;
+mod takeover;
 mod terminal;
 mod transport;
 mod warm;
