@@ -16,8 +16,7 @@ use executor_core::{
 };
 use fail_point::fail_point;
 use rustix::rand::{GetRandomFlags, getrandom};
-use shells::{MarkedLine, SIGNAL_TREE, feed, quote_sh};
-use std::fmt::Write as _;
+use shells::{EndLine, MarkedLine, SIGNAL_TREE, feed, quote_sh, write_files};
 use tokio::time::{Instant, sleep_until};
 
 /// Runs a stage to its end.
@@ -106,21 +105,14 @@ fn text(host: &Host, stage: &Stage<'_>, mark: &str) -> Result<Vec<u8>, BuildErro
     let invalid = |error: shells::ScriptError| BuildError::config(error.to_string());
     let script = feed(stage.command, stage.temp_dir, mark)?;
     let script = String::from_utf8_lossy(&script);
-    let temp_dir = quote_sh(stage.temp_dir).map_err(invalid)?;
     let shell = quote_sh(stage.shell).map_err(invalid)?;
-    let mut files = String::new();
-    for file in &stage.command.variables.files {
-        let name = quote_sh(&file.key).map_err(invalid)?;
-        let content = printf_format(&file.content);
-        // Writing to a string does not fail.
-        let _ = writeln!(files, "printf '{content}' >{temp_dir}/{name} &&");
-    }
+    let files = write_files(&stage.command.variables.files, stage.temp_dir)?;
     let id = host.id();
     let register = host.register()?;
     let text = format!(
         "{{\n{register}\n\
          RUNWRIGHT_PROCESS_MARKER={id}\nexport RUNWRIGHT_PROCESS_MARKER\n\
-         (umask 077; mkdir -p {temp_dir} &&\n{files}:\n) || exit\n\
+         {files}\
          exec 3<&0\n\
          session=$(command -v setsid)\n\
          $session {shell} 3<&- <<'{mark}-script' &\n{script}{mark}-script\n\
@@ -138,22 +130,6 @@ fn text(host: &Host, stage: &Stage<'_>, mark: &str) -> Result<Vec<u8>, BuildErro
         job = quote_sh(&host.job_dir).map_err(invalid)?,
     );
     Ok(text.into_bytes())
-}
-
-/// Returns the format of `printf` that prints these bytes, for single quotes.
-fn printf_format(bytes: &[u8]) -> String {
-    let mut format = String::with_capacity(bytes.len());
-    for (index, byte) in bytes.iter().enumerate() {
-        match byte {
-            // The first words of a key are not an option.
-            b'-' if index == 0 => format.push_str("\\055"),
-            b'%' | b'\\' | b'\'' | 0..=8 | 11..=31 | 127.. => {
-                let _ = write!(format, "\\{byte:03o}");
-            }
-            _ => format.push(char::from(*byte)),
-        }
-    }
-    format
 }
 
 /// How the following of a script ended.
@@ -318,111 +294,5 @@ async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Filters out what the outer shell prints at the end of the script, wherever it stands in a line.
-#[derive(Debug)]
-struct EndLine {
-    mark: Vec<u8>,
-    /// The end of the output so far, as long as it may be the beginning of the mark.
-    held: Vec<u8>,
-    /// What followed the mark.
-    found: Option<Vec<u8>>,
-}
-
-impl EndLine {
-    fn new(mark: String) -> Self {
-        Self {
-            mark: mark.into_bytes(),
-            held: Vec::new(),
-            found: None,
-        }
-    }
-
-    /// Returns the exit code once its line is complete.
-    fn code(&self) -> Option<i32> {
-        let found = self.found.as_ref()?;
-        let line = found.split(|byte| *byte == b'\n').next()?;
-        if line.len() == found.len() {
-            return None;
-        }
-        std::str::from_utf8(line).ok()?.trim().parse().ok()
-    }
-
-    /// Passes what stands before the mark to `out`.
-    fn pass(&mut self, bytes: &[u8], mut out: impl FnMut(&[u8])) {
-        if let Some(found) = &mut self.found {
-            // Other processes may still write after the end of the script.
-            if found.contains(&b'\n') {
-                return out(bytes);
-            }
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let (own, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
-            found.extend_from_slice(own);
-            return out(rest);
-        }
-        let mut all = std::mem::take(&mut self.held);
-        all.extend_from_slice(bytes);
-        let mark = &self.mark;
-        if let Some(at) = find(&all, mark) {
-            out(&all[..at]);
-            self.found = Some(Vec::new());
-            return self.pass(&all[at + self.mark.len()..], out);
-        }
-        let keep = (1..mark.len())
-            .rev()
-            .find(|len| all.ends_with(&mark[..*len]));
-        let held = all.split_off(all.len() - keep.unwrap_or(0));
-        self.held = held;
-        out(&all);
-    }
-
-    /// Passes held bytes to `out` at the end of the output.
-    fn finish(&mut self, mut out: impl FnMut(&[u8])) {
-        out(&std::mem::take(&mut self.held));
-    }
-}
-
-fn find(text: &[u8], word: &[u8]) -> Option<usize> {
-    let first = word.first()?;
-    let mut from = 0;
-    while let Some(at) = text[from..].iter().position(|byte| byte == first) {
-        if text[from + at..].starts_with(word) {
-            return Some(from + at);
-        }
-        from += at + 1;
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn format_has_neither_options_nor_directives() {
-        let check = |bytes: &[u8], expect: &str| assert_eq!(printf_format(bytes), expect);
-        check(b"-----BEGIN KEY-----\n", "\\055----BEGIN KEY-----\n");
-        check(b"100% 'it'\\\0", "100\\045 \\047it\\047\\134\\000");
-    }
-
-    #[test]
-    fn end_line_is_removed_however_it_is_split() {
-        let text = b"out m-e m-end 7\nlate";
-        for first in 0..text.len() {
-            let mut line = EndLine::new("m-end ".to_owned());
-            let mut passed = Vec::new();
-            for piece in [&text[..first], &text[first..]] {
-                line.pass(piece, |bytes| passed.extend_from_slice(bytes));
-            }
-            line.finish(|bytes| passed.extend_from_slice(bytes));
-            assert_eq!(
-                String::from_utf8(passed).unwrap(),
-                "out m-e late",
-                "{first}"
-            );
-            assert_eq!(line.code(), Some(7), "{first}");
-        }
     }
 }

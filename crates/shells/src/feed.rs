@@ -1,7 +1,8 @@
 //! The text for a shell that reads its script from standard input.
 
 use crate::quote::quote_sh_long;
-use executor_core::{BuildError, StageCommand, StageVariables};
+use executor_core::{BuildError, FileVariable, StageCommand, StageVariables};
+use std::fmt::Write as _;
 
 /// Variables that a shell owns: setting them is an error.
 const NOT_SET: [&str; 7] = [
@@ -65,6 +66,40 @@ pub(crate) fn feed_exports(
     Ok(text)
 }
 
+/// Returns lines for `sh` that create `temp_dir` with the values of file variables. A failure ends the shell.
+///
+/// # Errors
+///
+/// When a path contains a NUL byte.
+pub fn write_files(files: &[FileVariable], temp_dir: &str) -> Result<String, BuildError> {
+    let directory = quote("the directory of file variables", temp_dir)?;
+    let mut text = format!("(umask 077; mkdir -p {directory} &&\n");
+    for file in files {
+        let name = quote("the name of a file variable", &file.key)?;
+        let content = printf_format(&file.content);
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "printf '{content}' >{directory}/{name} &&");
+    }
+    text.push_str(":\n) || exit\n");
+    Ok(text)
+}
+
+/// Returns the format of `printf` that prints these bytes, for single quotes.
+fn printf_format(bytes: &[u8]) -> String {
+    let mut format = String::with_capacity(bytes.len());
+    for (index, byte) in bytes.iter().enumerate() {
+        match byte {
+            // The first words of a key are not an option.
+            b'-' if index == 0 => format.push_str("\\055"),
+            b'%' | b'\\' | b'\'' | 0..=8 | 11..=31 | 127.. => {
+                let _ = write!(format, "\\{byte:03o}");
+            }
+            _ => format.push(char::from(*byte)),
+        }
+    }
+    format
+}
+
 /// Quotes a text in all cases, also an empty one, or a script that begins with `-`.
 fn quote(what: &str, text: &str) -> Result<String, BuildError> {
     if text.contains('\0') {
@@ -112,5 +147,12 @@ mod tests {
         let command = CommandBuilder::new("").variable("A", "a\0b").build();
         let error = feed(&command, "/t", "mark").unwrap_err();
         assert_eq!(error.to_string(), "the value of A contains a NUL byte");
+    }
+
+    #[test]
+    fn format_has_neither_options_nor_directives() {
+        let check = |bytes: &[u8], expect: &str| assert_eq!(printf_format(bytes), expect);
+        check(b"-----BEGIN KEY-----\n", "\\055----BEGIN KEY-----\n");
+        check(b"100% 'it'\\\0", "100\\045 \\047it\\047\\134\\000");
     }
 }

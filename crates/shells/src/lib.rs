@@ -26,7 +26,7 @@
 //!
 //! **Invariant:** nothing here reads a file, starts a process or asks for the time. And scripts
 //! contain no values of variables: they name variables, whose values the executor passes in the
-//! environment. The exceptions are [`export_prologue`] and [`feed`], for environments
+//! environment. The exceptions are [`export_prologue`], [`feed`] and [`write_files`], for environments
 //! that can be passed only text.
 //!
 //! This crate's tests run the texts for sh and bash under dash, bash and busybox. Those for
@@ -34,6 +34,7 @@
 //! built.
 
 mod command;
+mod end_line;
 mod error;
 mod export;
 mod feed;
@@ -50,9 +51,10 @@ mod user;
 mod writer;
 
 pub use command::{DETECT_SHELL, ShellCommand};
+pub use end_line::EndLine;
 pub use error::ScriptError;
 pub use export::export_prologue;
-pub use feed::feed;
+pub use feed::{feed, write_files};
 pub use git::{GitPlan, GitSettings};
 pub use helper::{
     HELPER, HELPER_DIR, HelperArgument, HelperCall, HelperGroup, HelperRule, HelperStage,
