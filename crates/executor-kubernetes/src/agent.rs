@@ -1,5 +1,6 @@
 //! The agent in a pod: its upload, and the connections to it.
 
+use crate::bare::alive_file;
 use crate::cluster::{Cluster, PERSISTENCE};
 use crate::error::KubernetesError;
 use crate::exec::{Exec, PodExec, Streams};
@@ -10,6 +11,7 @@ use executor_core::ability::{Connection, StepsConnector};
 use executor_core::{BuildError, Cancellation, JobTrace, JobTraceExt, Retryability};
 use parking_lot::Mutex;
 use shells::quote_sh;
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
@@ -33,10 +35,21 @@ const STARTED: &str = "= start ";
 /// The line of a connection that broke before the agent was complete.
 const INCOMPLETE: &str = "= incomplete";
 
+/// Begins the line that says why the agent cannot run.
+const UNFIT: &str = "= unfit ";
+
+/// The names of processors, in images and in the answer of `uname -m`.
+const MACHINES: [(&str, &str); 3] = [
+    ("amd64", "x86_64"),
+    ("arm64", "aarch64"),
+    ("riscv64", "riscv64"),
+];
+
 /// The proxy to the agent.
 type Stream = BufReader<Exec>;
 
-/// Returns the script of the container: it waits for the agent and becomes it.
+/// Returns the script of the container: it waits for the agent and becomes it. A job without the agent has a file instead, whose removal
+/// ends the container.
 pub(crate) fn start_script(orphan_grace: Duration) -> String {
     let serve = steps::agent::serve_command(
         &format!("{AGENT}/agent"),
@@ -46,12 +59,15 @@ pub(crate) fn start_script(orphan_grace: Duration) -> String {
     // A runner that was killed before it had sent the agent leaves a pod that ends by itself.
     let most = orphan_grace.max(UPLOAD).as_secs() * 100;
     format!(
-        "trap 'exit 143' TERM\nleft={most}\n\
+        "trap 'exit 143' TERM\nleft={most} alone=\n\
          until [ -x {AGENT}/agent ]; do\n\
          left=$((left - 1))\n[ $left -gt 0 ] || exit 1\n\
          if ! sleep 0.01 2>/dev/null; then sleep 1; left=$((left - 99)); fi\n\
+         while [ -e {alive} ]; do alone=1; sleep 1 & wait $!; done\n\
+         if [ \"$alone\" ]; then echo 'the connection to a script broke' >/dev/termination-log; exit 1; fi\n\
          done\nexec {}",
-        serve.join(" ")
+        serve.join(" "),
+        alive = alive_file()
     )
 }
 
@@ -125,16 +141,19 @@ impl PodAgent {
         agent: Option<Agent>,
         cancellation: &Cancellation,
     ) -> Result<Found, KubernetesError> {
-        let program = agent.as_ref().map(Agent::bytes).transpose();
+        let program = agent.as_ref().map(Program::of).transpose();
         let program = program.map_err(|error| unreadable(&error))?;
-        let opening = self.again(|| self.open(program.as_deref(), cancellation));
+        let opening = self.again(|| self.open(program.as_ref(), cancellation));
         let (stream, found) = opening.await?;
         *self.first.lock() = Some(stream);
         Ok(found)
     }
 
     /// Does something again while the connection breaks and the pod runs, for as long as the API server may be away.
-    async fn again<T, F>(&self, mut attempt: impl FnMut() -> F) -> Result<T, KubernetesError>
+    pub(crate) async fn again<T, F>(
+        &self,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<T, KubernetesError>
     where
         F: Future<Output = Result<T, KubernetesError>>,
     {
@@ -166,40 +185,36 @@ impl PodAgent {
 
     async fn open(
         &self,
-        program: Option<&[u8]>,
+        program: Option<&Program<'_>>,
         cancellation: &Cancellation,
     ) -> Result<(Stream, Found), KubernetesError> {
         if let Some(error) = ended(&self.exec.pod, &self.seen.borrow()) {
             return Err(error);
         }
         tokio::select! {
-            opened = timeout(UPLOAD, self.connection(program.unwrap_or_default())) => {
+            opened = timeout(UPLOAD, self.connection(program)) => {
                 opened.unwrap_or_else(|_| Err(self.exec.broken("it does not answer")))
             }
             cause = cancellation.canceled() => Err(KubernetesError::Canceled(cause)),
         }
     }
 
-    /// Connects with the agent, once it listens; sends its program first unless that is empty.
+    /// Connects with the agent, once it listens, after sending its program if there is one.
     ///
     /// Each command that the node starts in the container takes it a tenth of a second, so one command does both.
-    async fn connection(&self, program: &[u8]) -> Result<(Stream, Found), KubernetesError> {
-        let script = match program.len() {
-            0 => self.script.clone(),
-            // The file has its name when it is complete. What `head` reads too much is nothing: no more is sent until the agent listens.
-            count => format!(
-                "( umask 022\ncd {AGENT} && head -c {count} >new$$ || exit 1\n\
-                 [ \"$(wc -c <new$$)\" -eq {count} ] || {{ rm -f new$$; echo '{INCOMPLETE}'; exit 1; }}\n\
-                 chmod 755 new$$ && mv -f new$$ agent ) || exit 1\n{}",
-                self.script
-            ),
-        };
+    async fn connection(
+        &self,
+        program: Option<&Program<'_>>,
+    ) -> Result<(Stream, Found), KubernetesError> {
+        let receiving = program.map(Program::receiving).unwrap_or_default();
+        let script = receiving + &self.script;
+        let bytes = program.map_or(&[][..], |it| &it.bytes);
         let command = ["sh", "-c", &script];
         let stream = BufReader::new(self.exec.start(&command, Streams::Pipes).await?);
         let (mut output, mut input) = tokio::io::split(stream);
         let sending = async {
             // The reason why it is not taken follows on the output.
-            if input.write_all(program).await.is_ok() {
+            if input.write_all(bytes).await.is_ok() {
                 let _ = input.flush().await;
             }
             std::future::pending::<Infallible>().await
@@ -210,7 +225,8 @@ impl PodAgent {
         };
         let stream = output.unsplit(input);
         match found {
-            Ok(found) => Ok((stream, found)),
+            Ok(Line::Started(found)) => Ok((stream, found)),
+            Ok(Line::Unfit(reason)) => Err(KubernetesError::NoAgent(reason)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(self.exec.failed(stream.get_ref()))
             }
@@ -219,8 +235,49 @@ impl PodAgent {
     }
 }
 
-/// Reads up to the line after which the output is the agent's.
-async fn find(output: &mut ReadHalf<Stream>) -> io::Result<Found> {
+/// The program of an agent.
+struct Program<'a> {
+    bytes: Cow<'a, [u8]>,
+    /// The processor that it is for; a pattern of the shell.
+    machine: &'static str,
+}
+
+impl<'a> Program<'a> {
+    fn of(agent: &'a Agent) -> io::Result<Self> {
+        let mut machines = MACHINES.iter();
+        let known = machines.find(|(name, _)| agent.runs_on("linux", name));
+        Ok(Self {
+            bytes: agent.bytes()?,
+            machine: known.map_or("*", |(_, machine)| machine),
+        })
+    }
+
+    /// Returns the script that receives the program. The file has its name when it is complete and was tried. What `head` reads too much is
+    /// nothing: no more is sent until the agent listens.
+    fn receiving(&self) -> String {
+        let (count, machine) = (self.bytes.len(), self.machine);
+        format!(
+            "( umask 022\ncd {AGENT} || exit 1\n\
+             case $(uname -m) in {machine}) ;; *) echo \"{UNFIT}the agent is for {machine}, the container for $(uname -m)\"; exit 1 ;; esac\n\
+             head -c {count} >new$$ || exit 1\n\
+             [ \"$(wc -c <new$$)\" -eq {count} ] || {{ rm -f new$$; echo '{INCOMPLETE}'; exit 1; }}\n\
+             chmod 755 new$$ || exit 1\n\
+             why=$(./new$$ --version 2>&1 >/dev/null) || {{ rm -f new$$; echo \"{UNFIT}the agent does not start there: $why\"; exit 1; }}\n\
+             mv -f new$$ agent ) || exit 1\n"
+        )
+    }
+}
+
+/// What the script of a connection says.
+enum Line {
+    /// The output is the agent's from here on.
+    Started(Found),
+    /// Why the agent cannot run.
+    Unfit(String),
+}
+
+/// Reads up to the line that says how it goes on.
+async fn find(output: &mut ReadHalf<Stream>) -> io::Result<Line> {
     let mut line = Vec::new();
     loop {
         match output.read_u8().await? {
@@ -228,7 +285,10 @@ async fn find(output: &mut ReadHalf<Stream>) -> io::Result<Found> {
                 let printed = String::from_utf8_lossy(&line);
                 if let Some(bash) = printed.strip_prefix(STARTED) {
                     let bash = bash.trim().to_owned();
-                    return Ok(Found { bash });
+                    return Ok(Line::Started(Found { bash }));
+                }
+                if let Some(reason) = printed.strip_prefix(UNFIT) {
+                    return Ok(Line::Unfit(reason.trim().to_owned()));
                 }
                 if printed == INCOMPLETE {
                     return Err(io::Error::other("the agent did not arrive whole"));

@@ -42,6 +42,9 @@ pub enum KubernetesError {
         /// Whether another pod may succeed.
         retry: Retryability,
     },
+    /// The agent cannot run in the container of a job.
+    #[error("{0}")]
+    NoAgent(String),
     /// The work was stopped.
     #[error("canceled {0}")]
     Canceled(CancelCause),
@@ -87,7 +90,7 @@ impl KubernetesError {
     /// Returns whether another attempt may succeed.
     pub(crate) fn is_temporary(&self) -> bool {
         match self {
-            Self::Config(_) | Self::Canceled(_) => false,
+            Self::Config(_) | Self::NoAgent(_) | Self::Canceled(_) => false,
             Self::Refused { retry, .. } | Self::Pod { retry, .. } => {
                 *retry == Retryability::Temporary
             }
@@ -96,11 +99,28 @@ impl KubernetesError {
     }
 }
 
+/// Returns why no agent can run in a pod, if that is the error.
+pub(crate) fn no_agent(error: &BuildError) -> Option<String> {
+    let BuildError::Config { source, .. } = error else {
+        return None;
+    };
+    match source.as_ref()?.downcast_ref()? {
+        KubernetesError::NoAgent(reason) => Some(reason.clone()),
+        _ => None,
+    }
+}
+
 impl From<KubernetesError> for BuildError {
     fn from(error: KubernetesError) -> Self {
         let retry = match &error {
             KubernetesError::Canceled(cause) => return Self::Canceled(*cause),
             KubernetesError::Config(message) => return Self::config(message.clone()),
+            KubernetesError::NoAgent(_) => {
+                return Self::Config {
+                    message: "no agent can run in the pod".to_owned(),
+                    source: Some(error.into()),
+                };
+            }
             KubernetesError::Refused { retry, .. } | KubernetesError::Pod { retry, .. } => *retry,
             KubernetesError::Unreachable { .. } => Retryability::Temporary,
         };

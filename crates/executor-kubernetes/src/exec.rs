@@ -8,19 +8,22 @@ use crate::error::KubernetesError;
 use crate::pod::BUILD;
 use executor_core::ability::TerminalSize;
 use executor_core::{ExitCode, Retryability, StageStatus};
-use futures_util::{Sink, SinkExt, Stream, ready};
+use futures_util::{Sink, SinkExt, StreamExt, ready};
 use http::Request;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube::Api;
 use kube::api::AttachParams;
+use process::Stream;
 use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{
+    AsyncBufRead, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy_buf,
+};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::{self, Bytes, Message};
@@ -79,24 +82,42 @@ impl PodExec {
         input: &[u8],
         within: Duration,
     ) -> Result<String, KubernetesError> {
-        let ended = timeout(within, self.run_to_end(script, input)).await;
+        // The end of the input cannot be sent to every API server.
+        let script = match input.len() {
+            0 => format!("{{ {script}\n}} </dev/null"),
+            // The status of a command does not come as long as input waits that nothing reads.
+            count => format!(
+                "head -c {count} | {{ (\n{script}\n)\ncode=$?\ncat >/dev/null\nexit $code\n}}"
+            ),
+        };
+        self.run_command(&["sh", "-c", &script], input, within)
+            .await
+    }
+
+    /// Runs a command to its end, as [`run`](Self::run) does a script. The end of the input is not sent.
+    pub(crate) async fn run_command(
+        &self,
+        command: &[&str],
+        input: impl AsyncBufRead + Unpin,
+        within: Duration,
+    ) -> Result<String, KubernetesError> {
+        let ended = timeout(within, self.run_to_end(command, input)).await;
         ended.unwrap_or_else(|_| {
             let seconds = within.as_secs();
             Err(self.broken(&format!("it does not answer within {seconds} s")))
         })
     }
 
-    async fn run_to_end(&self, script: &str, bytes: &[u8]) -> Result<String, KubernetesError> {
-        // The end of the input cannot be sent to every API server.
-        let script = match bytes.len() {
-            0 => format!("{{ {script}\n}} </dev/null"),
-            count => format!("head -c {count} | {{ {script}\n}}"),
-        };
-        let process = self.start(&["sh", "-c", &script], Streams::Pipes).await?;
+    async fn run_to_end(
+        &self,
+        command: &[&str],
+        mut bytes: impl AsyncBufRead + Unpin,
+    ) -> Result<String, KubernetesError> {
+        let process = self.start(command, Streams::Pipes).await?;
         let (mut output, mut input) = tokio::io::split(process);
         let sending = async {
             // The reason why it is not taken follows on the output.
-            if input.write_all(bytes).await.is_ok() {
+            if copy_buf(&mut bytes, &mut input).await.is_ok() {
                 let _ = input.flush().await;
             }
             std::future::pending::<Infallible>().await
@@ -145,7 +166,7 @@ impl PodExec {
 
 /// The messages of a WebSocket.
 trait Messages:
-    Stream<Item = Result<Message, tungstenite::Error>>
+    futures_util::Stream<Item = Result<Message, tungstenite::Error>>
     + Sink<Message, Error = tungstenite::Error>
     + Send
     + Unpin
@@ -153,7 +174,7 @@ trait Messages:
 }
 
 impl<T> Messages for T where
-    T: Stream<Item = Result<Message, tungstenite::Error>>
+    T: futures_util::Stream<Item = Result<Message, tungstenite::Error>>
         + Sink<Message, Error = tungstenite::Error>
         + Send
         + Unpin
@@ -167,6 +188,8 @@ pub(crate) struct Exec {
     can_close_input: bool,
     /// Output that was received and not read.
     received: Bytes,
+    received_errors: Bytes,
+    /// The start of the standard error.
     errors: Vec<u8>,
     status: Option<Status>,
     has_ended: bool,
@@ -200,6 +223,7 @@ impl Exec {
             can_close_input: connection.supports_stream_close(),
             messages: Box::new(connection.into_stream()),
             received: Bytes::new(),
+            received_errors: Bytes::new(),
             errors: Vec::new(),
             status: None,
             has_ended: false,
@@ -250,9 +274,45 @@ impl Exec {
         }
     }
 
+    /// Receives the next output, and sends `input` meanwhile; `None` once the output has ended.
+    pub(crate) async fn next(&mut self, input: &mut Bytes) -> io::Result<Option<(Stream, Bytes)>> {
+        std::future::poll_fn(|cx| {
+            while !input.is_empty()
+                && let Poll::Ready(sent) = Pin::new(&mut *self).poll_write(cx, input)
+            {
+                match sent {
+                    Ok(count) => drop(input.split_to(count)),
+                    // The reason follows on the output.
+                    Err(_) => input.clear(),
+                }
+            }
+            let _ = Pin::new(&mut *self).poll_flush(cx);
+            self.poll_output(cx)
+        })
+        .await
+    }
+
+    fn poll_output(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<(Stream, Bytes)>>> {
+        loop {
+            for (stream, received) in [
+                (Stream::Stdout, &mut self.received),
+                (Stream::Stderr, &mut self.received_errors),
+            ] {
+                if !received.is_empty() {
+                    let piece = std::mem::take(received);
+                    return Poll::Ready(Ok(Some((stream, piece))));
+                }
+            }
+            if self.has_ended {
+                return Poll::Ready(Ok(None));
+            }
+            ready!(self.poll_message(cx))?;
+        }
+    }
+
     /// Receives the next message.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let message = match ready!(Pin::new(&mut self.messages).poll_next(cx)) {
+        let message = match ready!(self.messages.poll_next_unpin(cx)) {
             Some(Ok(Message::Binary(message))) => message,
             Some(Ok(Message::Close(_))) | None => {
                 self.has_ended = true;
@@ -270,6 +330,7 @@ impl Exec {
             Some(&ERRORS) => {
                 let room = KEPT - self.errors.len();
                 self.errors.extend(content.iter().take(room));
+                self.received_errors = content;
             }
             Some(&STATUS) if !content.is_empty() => {
                 self.status = serde_json::from_slice(&content).ok();

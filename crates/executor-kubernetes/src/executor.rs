@@ -1,10 +1,11 @@
 //! The executor: one job in one pod.
 
 use crate::agent::start_script;
+use crate::bare::{BarePod, BareStage};
 use crate::cluster::Cluster;
-use crate::config::{KubernetesConfig, NAME};
+use crate::config::{EngineChoice, KubernetesConfig, NAME};
 use crate::created::Created;
-use crate::error::KubernetesError;
+use crate::error::{KubernetesError, no_agent};
 use crate::exec::PodExec;
 use crate::link::{Link, program};
 use crate::login::login;
@@ -14,39 +15,35 @@ use crate::pod::overwrite::namespace_of;
 use crate::pod::{Objects, Request, objects, offers};
 use crate::ports::PodPorts;
 use crate::provider::Clusters;
+use crate::stage_end::{explain, unless_ended};
 use crate::terminal::PodTerminal;
 use crate::warm::WarmPod;
 use executor_core::ability::{
     Abilities, ByteStream, FileTransfer, PortProxy, ResumeHandle, ResumeObserver, Terminal,
 };
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildError, BuildStage, CancelCause, Cancellation,
-    Executor, ExecutorData, ExecutorStage, ExitCode, HumanDuration, JobOutcome, JobTrace,
-    JobTraceExt, PrepareOptions, PreparedEnvironment, Retryability, ShellDialect, ShellInfo,
-    StageCell, StageCommand, StageResult, Workspace,
+    AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, BuildStage, CancelCause,
+    Cancellation, Executor, ExecutorData, ExecutorStage, ExitCode, JobOutcome, JobTraceExt,
+    PrepareOptions, PreparedEnvironment, ShellDialect, ShellInfo, StageCell, StageCommand,
+    StageResult, Workspace,
 };
 use process::TraceOutput;
 use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use steps::agent::Agent;
 use steps::{
     RecordedRun, RecordedRuns, RunId, RunRecord, RunSpec, RunTiming, StepsClient, StepsError,
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 /// The directory for builds, and that for caches, unless the runner's settings name others.
 pub(crate) const BUILDS: &str = "/builds";
 pub(crate) const CACHE: &str = "/cache";
 
-/// How long the last output of a pod that has ended may take.
-const LAST_OUTPUT: Duration = Duration::from_secs(2);
-
 /// The pause before a pod is created again that a quota has refused.
 const QUOTA_PAUSE: Duration = Duration::from_secs(2);
-
-/// How long the end of a pod may take to be visible after that of its agent.
-const PARTING: Duration = Duration::from_secs(15);
 
 /// The exit code of a script that was killed.
 const KILLED: ExitCode = ExitCode(137);
@@ -68,6 +65,24 @@ pub struct KubernetesExecutor {
 
 #[derive(Debug)]
 struct Prepared {
+    stages: Stages,
+    shell: String,
+    temp_dir: String,
+    transfer: Arc<dyn FileTransfer>,
+    terminal: Arc<PodTerminal>,
+    ports: Arc<dyn PortProxy>,
+}
+
+/// How stages are run.
+#[derive(Debug)]
+enum Stages {
+    Agent(Box<AgentStages>),
+    Bare(PodExec),
+}
+
+/// The requests to the agent.
+#[derive(Debug)]
+struct AgentStages {
     client: StepsClient,
     /// Where the job is, and how far its requests have come.
     record: RunRecord,
@@ -75,16 +90,17 @@ struct Prepared {
     counts: HashMap<BuildStage, u32>,
     /// The last request. The agent keeps its result until the next one, as another process may need it.
     ended: Option<RunId>,
+    exec: PodExec,
     /// Whether the agent could not be reached again.
     is_lost: bool,
     /// The kills for lack of memory that are reported.
     oom_kills: u64,
-    exec: PodExec,
-    shell: String,
-    temp_dir: String,
-    transfer: Arc<dyn FileTransfer>,
-    terminal: Arc<PodTerminal>,
-    ports: Arc<dyn PortProxy>,
+}
+
+/// A pod that runs.
+enum Opened {
+    Agent(Link),
+    Bare(BarePod),
 }
 
 impl KubernetesExecutor {
@@ -117,8 +133,11 @@ impl KubernetesExecutor {
         self.clusters.get(namespace).await
     }
 
-    /// Finds a warm pod for the job, or creates one, and connects with its agent.
-    async fn fresh(&mut self, cancellation: &Cancellation) -> Result<(PodPlace, Link), BuildError> {
+    /// Finds a warm pod for the job, or creates one, and connects with its agent if that can run there.
+    async fn fresh(
+        &mut self,
+        cancellation: &Cancellation,
+    ) -> Result<(PodPlace, Opened), BuildError> {
         let cluster = self.cluster().await?;
         if !self.config().warm.is_empty() {
             let name = self.name()?;
@@ -140,13 +159,38 @@ impl KubernetesExecutor {
                 let empty: ByteStream = Box::new(&[0_u8; 1024][..]);
                 let parent = parent(&dirs.project_dir);
                 link.client.files().put(parent, empty, cancellation).await?;
-                return Ok((place, link));
+                return Ok((place, Opened::Agent(link)));
             }
         }
-        let program = program().await?;
+        let engine = self.config().engine;
+        let program = match engine {
+            EngineChoice::Exec => Err("the setting is engine = \"exec\"".to_owned()),
+            EngineChoice::Agent => Ok(program().await?),
+            EngineChoice::Auto => program().await.map_err(|error| error.chain()),
+        };
         let place = self.create(&cluster, cancellation).await?;
-        let link = self.link(Some(program), cancellation).await?;
-        Ok((place, link))
+        let reason = match program {
+            Err(reason) => reason,
+            Ok(program) => match self.link(Some(program), cancellation).await {
+                Ok(link) => return Ok((place, Opened::Agent(link))),
+                Err(error) => match no_agent(&error) {
+                    Some(reason) if engine == EngineChoice::Auto => reason,
+                    _ => return Err(error),
+                },
+            },
+        };
+        let pod = self.bare(&reason, cancellation).await?;
+        Ok((place, Opened::Bare(pod)))
+    }
+
+    /// Opens the pod of a job without the agent.
+    async fn bare(&self, reason: &str, cancellation: &Cancellation) -> Result<BarePod, BuildError> {
+        let trace = self.base.trace()?;
+        trace.warning_line(&format!(
+            "the job runs without the agent: {reason}; a lost connection ends it, and it cannot be resumed"
+        ));
+        let (created, dirs) = (self.created()?, self.base.dirs()?);
+        Ok(BarePod::open(created, &directories(dirs), cancellation).await?)
     }
 
     /// Connects with the agent of the pod.
@@ -155,18 +199,15 @@ impl KubernetesExecutor {
         program: Option<Agent>,
         cancellation: &Cancellation,
     ) -> Result<Link, BuildError> {
-        let Some(created) = &self.created else {
-            return Err(BuildError::not_prepared(NAME));
-        };
-        let dirs = self.base.dirs()?;
-        let directories = [
-            &*dirs.builds_dir,
-            &dirs.cache_dir,
-            parent(&dirs.project_dir),
-        ];
+        let (created, directories) = (self.created()?, directories(self.base.dirs()?));
         let trace = Some(Arc::clone(self.base.trace()?));
         let grace = self.config().orphan_grace();
         Link::open(created, &directories, trace, program, grace, cancellation).await
+    }
+
+    fn created(&self) -> Result<&Created, BuildError> {
+        let created = self.created.as_ref();
+        created.ok_or_else(|| BuildError::not_prepared(NAME))
     }
 
     /// Returns a new name for a pod of the job.
@@ -276,13 +317,18 @@ impl KubernetesExecutor {
     }
 }
 
-impl Prepared {
+impl AgentStages {
     /// Returns the id of the next request of a stage, the same in each process that runs the same stages.
     fn next_id(&mut self, pod: &str, stage: &BuildStage) -> String {
         let count = self.counts.entry(stage.clone()).or_default();
         *count += 1;
         format!("{pod}-{stage}-{count}")
     }
+}
+
+/// Returns the directories that exist before the first stage.
+fn directories(dirs: &BuildDirs) -> [&str; 3] {
+    [&dirs.builds_dir, &dirs.cache_dir, parent(&dirs.project_dir)]
 }
 
 fn parent(directory: &str) -> &str {
@@ -292,36 +338,6 @@ fn parent(directory: &str) -> &str {
 
 pub(crate) fn internal(error: &BuildError) -> KubernetesError {
     KubernetesError::Config(error.to_string())
-}
-
-/// Returns the error of a stage. The end of the pod is its reason, if it is visible soon.
-async fn explain(
-    error: StepsError,
-    created: &mut Created,
-    trace: &dyn JobTrace,
-    cancellation: &Cancellation,
-) -> BuildError {
-    let patience = match error {
-        // A pod that ends stops its agent, which may say so first.
-        StepsError::Canceled(CancelCause::EnvironmentLost) => PARTING,
-        StepsError::Lost { .. } => Duration::ZERO,
-        error => return error.into(),
-    };
-    let ended = tokio::select! {
-        biased;
-        ended = timeout(patience, created.ended(trace)) => ended.ok(),
-        _ = cancellation.canceled() => None,
-    };
-    match (ended, error) {
-        (Some(ended), _) => ended.into(),
-        (None, StepsError::Lost { since, source }) => BuildError::System {
-            backend: NAME,
-            message: format!("the pod could not be reached for {}", HumanDuration(since)),
-            source: Some(source),
-            retry: Retryability::Permanent,
-        },
-        (None, error) => error.into(),
-    }
 }
 
 #[async_trait::async_trait]
@@ -338,23 +354,23 @@ impl Executor for KubernetesExecutor {
         cancellation.check()?;
         self.base.prepare(options)?;
         let resumed = self.resumed.as_ref().map(place::read).transpose()?;
-        let (place, runs, link) = match resumed {
+        let (place, runs, opened) = match resumed {
             None => {
-                let (place, link) = self.fresh(cancellation).await?;
-                (place, RecordedRuns::default(), link)
+                let (place, opened) = self.fresh(cancellation).await?;
+                (place, RecordedRuns::default(), opened)
             }
             Some((place, runs)) => {
                 let adopted = self.adopt(place, cancellation).await;
                 // A script may have run there.
                 let place = adopted.map_err(|error| BuildError::from(error).given_up())?;
-                (place, runs, self.link(None, cancellation).await?)
+                let link = self.link(None, cancellation).await?;
+                (place, runs, Opened::Agent(link))
             }
         };
-        let Link {
-            agent,
-            client,
-            found,
-        } = link;
+        let (exec, found, transfer) = match &opened {
+            Opened::Agent(it) => (&it.agent.exec, &it.found, it.client.files()),
+            Opened::Bare(it) => (&it.exec, &it.found, it.files()),
+        };
         let dirs = self.base.dirs()?.clone();
         let mut shell = self.base.shell().clone();
         if shell.dialect == ShellDialect::Bash && found.bash.is_empty() {
@@ -362,38 +378,43 @@ impl Executor for KubernetesExecutor {
         }
         let program = match (&shell.program, shell.dialect) {
             (Some(program), _) => program.clone(),
-            (None, ShellDialect::Bash) => found.bash,
+            (None, ShellDialect::Bash) => found.bash.clone(),
             (None, dialect) => dialect.to_string(),
         };
-        let transfer = client.files();
         let mut environment = self
             .base
             .remote_environment(&place.pod, Some(Arc::clone(&transfer)))?;
         environment.shell = shell.clone();
         shell.program = Some(program.clone());
-        let terminal = PodTerminal::new(agent.exec.clone(), shell, dirs.clone());
+        let terminal = PodTerminal::new(exec.clone(), shell, dirs.clone());
         let mut oom_kills_before = 0;
         if self.resumed.is_some() {
             terminal.end_all().await?;
-            oom_kills_before = oom_kills(&agent.exec).await.unwrap_or_default();
+            oom_kills_before = oom_kills(exec).await.unwrap_or_default();
         }
         let options = self.base.options()?;
         let ports = PodPorts {
-            exec: agent.exec.clone(),
+            exec: exec.clone(),
             offers: offers(self.config(), &options.job, &options.variables),
         };
         environment.workspace = Workspace::Remote {
             dirs: dirs.clone(),
             transfer: Some(Arc::clone(&transfer)),
         };
+        let stages = match opened {
+            Opened::Agent(link) => Stages::Agent(Box::new(AgentStages {
+                client: link.client,
+                record: RunRecord::new(place.handle(), runs, self.observer.clone()),
+                exec: link.agent.exec.clone(),
+                counts: HashMap::new(),
+                ended: None,
+                is_lost: false,
+                oom_kills: oom_kills_before,
+            })),
+            Opened::Bare(pod) => Stages::Bare(pod.exec),
+        };
         self.prepared = Some(Prepared {
-            client,
-            record: RunRecord::new(place.handle(), runs, self.observer.clone()),
-            counts: HashMap::new(),
-            ended: None,
-            is_lost: false,
-            oom_kills: oom_kills_before,
-            exec: agent.exec.clone(),
+            stages,
             shell: program,
             temp_dir: dirs.temp_dir,
             transfer,
@@ -421,24 +442,42 @@ impl Executor for KubernetesExecutor {
         let (Some(prepared), Some(created)) = (&mut self.prepared, &mut self.created) else {
             return Err(BuildError::not_prepared(NAME));
         };
-        if prepared.is_lost {
+        prepared.terminal.set_variables(&command.variables);
+        let agent = match &mut prepared.stages {
+            Stages::Agent(agent) => agent,
+            Stages::Bare(exec) => {
+                let stage = BareStage {
+                    exec,
+                    command: &command,
+                    shell: &prepared.shell,
+                    temp_dir: &prepared.temp_dir,
+                    trace: &*trace,
+                    config: &options.config,
+                };
+                let running = pin!(stage.run(cancellation));
+                let ran = unless_ended(created, &*trace, running).await;
+                return ran
+                    .unwrap_or_else(|ended| Err(ended.into()))
+                    .map_err(BuildError::given_up);
+            }
+        };
+        if agent.is_lost {
             return Err(BuildError::Canceled(CancelCause::EnvironmentLost));
         }
-        prepared.terminal.set_variables(&command.variables);
-        let id = prepared.next_id(&created.name, &command.stage);
-        let begun = match prepared.record.state(&id) {
+        let id = agent.next_id(&created.name, &command.stage);
+        let begun = match agent.record.state(&id) {
             RecordedRun::Ended(result) => return Ok(*result),
             RecordedRun::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
             RecordedRun::Begun(offset) => Some(offset),
             RecordedRun::New => {
-                prepared.record.starting(&id);
+                agent.record.starting(&id);
                 None
             }
         };
-        if let Some(ended) = prepared.ended.take() {
-            prepared.client.release(&ended).await;
+        if let Some(ended) = agent.ended.take() {
+            agent.client.release(&ended).await;
         }
-        let (record, own) = (prepared.record.clone(), id.clone());
+        let (record, own) = (agent.record.clone(), id.clone());
         let run = RunSpec {
             progress: Some(Arc::new(move |offset| record.read(&own, offset))),
             ..RunSpec::stage(
@@ -451,41 +490,25 @@ impl Executor for KubernetesExecutor {
         };
         let mut output = TraceOutput(&*trace);
         let running = async {
+            let client = &agent.client;
             match begun {
-                None => {
-                    prepared
-                        .client
-                        .execute(&run, &mut output, cancellation)
-                        .await
-                }
-                Some(offset) => {
-                    let client = &prepared.client;
-                    client.resume(&run, offset, &mut output, cancellation).await
-                }
+                None => client.execute(&run, &mut output, cancellation).await,
+                Some(offset) => client.resume(&run, offset, &mut output, cancellation).await,
             }
         };
-        let ran = {
-            let mut running = std::pin::pin!(running);
-            tokio::select! {
-                biased;
-                ran = &mut running => match ran {
-                    Ok(result) => Ok(result),
-                    Err(error) => {
-                        prepared.is_lost |= matches!(error, StepsError::Lost { .. });
-                        Err(explain(error, created, &*trace, cancellation).await)
-                    }
-                },
-                error = created.ended(&*trace) => match timeout(LAST_OUTPUT, running).await {
-                    // The script had ended before.
-                    Ok(Ok(result)) => Ok(result),
-                    _ => Err(error.into()),
-                },
+        let ran = unless_ended(created, &*trace, pin!(running)).await;
+        let ran = match ran {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => {
+                agent.is_lost |= matches!(error, StepsError::Lost { .. });
+                Err(explain(error, created, &*trace, cancellation).await)
             }
+            Err(ended) => Err(ended.into()),
         };
         let result = match ran {
             Ok(result) => result,
             Err(error) => {
-                prepared.record.ended(&id, None);
+                agent.record.ended(&id, None);
                 return Err(error.given_up());
             }
         };
@@ -496,13 +519,13 @@ impl Executor for KubernetesExecutor {
         }
         let mut result = StageResult::from(result);
         if result.status.exit_code() == KILLED
-            && let Some(kills) = oom_kills(&prepared.exec).await
+            && let Some(kills) = oom_kills(&agent.exec).await
         {
-            result.oom_killed |= kills > prepared.oom_kills;
-            prepared.oom_kills = kills;
+            result.oom_killed |= kills > agent.oom_kills;
+            agent.oom_kills = kills;
         }
-        prepared.record.ended(&id, Some(&result));
-        prepared.ended = Some(RunId::new(&*id));
+        agent.record.ended(&id, Some(&result));
+        agent.ended = Some(RunId::new(&*id));
         Ok(result)
     }
 
@@ -543,7 +566,10 @@ impl Executor for KubernetesExecutor {
             file_transfer: Some(Arc::clone(&prepared.transfer)),
             port_proxy: Some(Arc::clone(&prepared.ports)),
             suspend: None,
-            resumable: Some(Arc::new(prepared.record.clone())),
+            resumable: match &prepared.stages {
+                Stages::Agent(agent) => Some(Arc::new(agent.record.clone())),
+                Stages::Bare(_) => None,
+            },
         }
     }
 }

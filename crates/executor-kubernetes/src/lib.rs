@@ -3,6 +3,7 @@
 //! The design and its reasons are in `docs/design/kubernetes.md`.
 
 mod agent;
+mod bare;
 mod check;
 mod cluster;
 mod config;
@@ -18,6 +19,7 @@ mod place;
 mod pod;
 mod ports;
 mod provider;
+mod stage_end;
 mod state;
 mod takeover;
 mod terminal;
@@ -28,8 +30,8 @@ mod watch;
 pub use check::{Check, Report, Verdict, check};
 pub use cluster::{PodSweep, place};
 pub use config::{
-    DnsPolicy, KubernetesConfig, NAME, PatchType, PodSpecPatch, PullPolicy, ServiceConfig,
-    VolumeConfig, VolumesConfig, WarmConfig,
+    DnsPolicy, EngineChoice, KubernetesConfig, NAME, PatchType, PodSpecPatch, PullPolicy,
+    ServiceConfig, VolumeConfig, VolumesConfig, WarmConfig,
 };
 pub use error::KubernetesError;
 pub use executor::KubernetesExecutor;

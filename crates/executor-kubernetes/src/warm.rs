@@ -2,7 +2,7 @@
 
 use crate::agent::start_script;
 use crate::cluster::Cluster;
-use crate::config::{KubernetesConfig, WarmConfig};
+use crate::config::{EngineChoice, KubernetesConfig, WarmConfig};
 use crate::created::Created;
 use crate::error::KubernetesError;
 use crate::link::{Link, program};
@@ -62,7 +62,10 @@ impl WarmPod {
 impl WarmPods {
     /// Begins to start the pods of the settings, if it has not.
     pub(crate) fn fill(self: &Arc<Self>, clusters: &Arc<Clusters>) {
-        if clusters.config.warm.is_empty() || clusters.config.namespace_per_job {
+        let config = &clusters.config;
+        // A warm pod has an agent.
+        let without_agent = config.engine == EngineChoice::Exec;
+        if config.warm.is_empty() || config.namespace_per_job || without_agent {
             return;
         }
         let mut task = self.task.lock();

@@ -3,12 +3,14 @@
 //! A key of GitLab Runner is supported, has no effect here (see [`KubernetesConfig::ignored`]), or is refused with the reason (see
 //! [`KubernetesConfig::refused`]). An empty text is the same as an absent one.
 
+mod engine;
 mod keys;
 mod nested;
 mod patch;
 mod pull_policy;
 mod volume;
 
+pub use engine::EngineChoice;
 pub(crate) use nested::unknown_field;
 pub use patch::{PatchType, PodSpecPatch};
 pub use pull_policy::PullPolicy;
@@ -229,6 +231,9 @@ pub struct KubernetesConfig {
     pub cleanup_grace_period_seconds: Option<i64>,
     /// How many seconds without a connection end the job in its pod. Default: 120.
     pub orphan_grace: Option<u64>,
+    /// How scripts run in the pod: with the `agent`, or by an `exec` for each, which ends the job with a lost connection. Default: `auto`, the
+    /// agent where it can run.
+    pub engine: EngineChoice,
 }
 
 /// A service of every job of a runner (`[[runners.kubernetes.services]]`).

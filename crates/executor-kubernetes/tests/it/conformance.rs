@@ -1,17 +1,17 @@
 //! The conformance suite on a real cluster.
 
 use crate::support::{BUSYBOX, Cluster, job, runner_config};
+use executor_kubernetes::EngineChoice;
 use executor_testkit::{SuiteOptions, conformance};
 use std::sync::Arc;
 use std::time::Duration;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn pods_of_a_restricted_namespace_obey_the_contract() {
-    // R-EXEC-101, R-STEP-52, R-STEP-53
+async fn check(engine: EngineChoice) {
     let restricted = ("pod-security.kubernetes.io/enforce", "restricted");
-    let Some(cluster) = Cluster::with_labels(&[restricted]).await else {
+    let Some(mut cluster) = Cluster::with_labels(&[restricted]).await else {
         return;
     };
+    cluster.config.engine = engine;
     let cluster = Arc::new(cluster);
     let asked = Arc::clone(&cluster);
     let left = move || {
@@ -36,4 +36,16 @@ async fn pods_of_a_restricted_namespace_obey_the_contract() {
     if let Some(cluster) = Arc::into_inner(cluster) {
         cluster.end().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_of_a_restricted_namespace_obey_the_contract() {
+    // R-EXEC-101, R-STEP-52, R-STEP-53
+    check(EngineChoice::Agent).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_without_the_agent_obey_the_contract() {
+    // R-EXEC-101
+    check(EngineChoice::Exec).await;
 }

@@ -71,5 +71,11 @@ pub(super) const KUBERNETES: SettingSection = SettingSection {
             "for how many seconds a job runs on in its pod without a connection",
         )
         .default("120"),
+        Key::new(
+            "engine",
+            Word(&["auto", "agent", "exec"]),
+            "how scripts run in the pod",
+        )
+        .default("\"auto\""),
     ],
 };
