@@ -1,7 +1,7 @@
 //! The settings of jobs in a cluster.
 
 use super::SettingKey as Key;
-use super::SettingKind::{Count, Path, Text, Texts};
+use super::SettingKind::{Count, Path, Text, Texts, Word};
 use super::table::RUNNER;
 use super::{SectionShape, SettingSection};
 
