@@ -32,6 +32,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Begins the line after which a connection leads to the agent.
 const STARTED: &str = "= start ";
 
+/// Begins the line that says why the agent cannot be written. The end of the command would not come, as its input waits.
+const FAILED: &str = "= failed ";
+
 /// The line of a connection that broke before the agent was complete.
 const INCOMPLETE: &str = "= incomplete";
 
@@ -227,6 +230,11 @@ impl PodAgent {
         match found {
             Ok(Line::Started(found)) => Ok((stream, found)),
             Ok(Line::Unfit(reason)) => Err(KubernetesError::NoAgent(reason)),
+            Ok(Line::Failed(reason)) => Err(KubernetesError::Pod {
+                name: self.exec.pod.clone(),
+                reason: format!("the agent cannot be written to {AGENT}: {reason}"),
+                retry: Retryability::Permanent,
+            }),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(self.exec.failed(stream.get_ref()))
             }
@@ -259,7 +267,7 @@ impl<'a> Program<'a> {
         format!(
             "( umask 022\ncd {AGENT} || exit 1\n\
              case $(uname -m) in {machine}) ;; *) echo \"{UNFIT}the agent is for {machine}, the container for $(uname -m)\"; exit 1 ;; esac\n\
-             head -c {count} >new$$ || exit 1\n\
+             why=$(head -c {count} 2>&1 >new$$) || {{ rm -f new$$; echo \"{FAILED}$why\"; exit 1; }}\n\
              [ \"$(wc -c <new$$)\" -eq {count} ] || {{ rm -f new$$; echo '{INCOMPLETE}'; exit 1; }}\n\
              chmod 755 new$$ || exit 1\n\
              why=$(./new$$ --version 2>&1 >/dev/null) || {{ rm -f new$$; echo \"{UNFIT}the agent does not start there: $why\"; exit 1; }}\n\
@@ -274,6 +282,8 @@ enum Line {
     Started(Found),
     /// Why the agent cannot run.
     Unfit(String),
+    /// Why its program cannot be written.
+    Failed(String),
 }
 
 /// Reads up to the line that says how it goes on.
@@ -289,6 +299,9 @@ async fn find(output: &mut ReadHalf<Stream>) -> io::Result<Line> {
                 }
                 if let Some(reason) = printed.strip_prefix(UNFIT) {
                     return Ok(Line::Unfit(reason.trim().to_owned()));
+                }
+                if let Some(reason) = printed.strip_prefix(FAILED) {
+                    return Ok(Line::Failed(reason.trim().to_owned()));
                 }
                 if printed == INCOMPLETE {
                     return Err(io::Error::other("the agent did not arrive whole"));

@@ -23,6 +23,9 @@ const LOOK: Duration = Duration::from_secs(5);
 /// How long a pod may take to be gone, after its grace.
 const REMOVAL: Duration = Duration::from_mins(1);
 
+/// How long a permission to watch pods may be missing while a pod starts.
+const BLIND: Duration = Duration::from_secs(15);
+
 /// The pause before a deletion is repeated that failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -113,7 +116,8 @@ impl Created {
         patience: Duration,
         cancellation: &Cancellation,
     ) -> Result<(), KubernetesError> {
-        let deadline = Instant::now() + patience;
+        let began = Instant::now();
+        let mut deadline = began + patience;
         let failed = |reason: String, retry| KubernetesError::Pod {
             name: self.name.clone(),
             reason,
@@ -133,9 +137,17 @@ impl Created {
                     };
                     return Err(failed(reason, retry));
                 }
-                Seen::Pod(PodState::Pending(reason)) => why = reason.or(why),
+                Seen::Pod(PodState::Pending(reason)) => {
+                    why = reason.or(why);
+                    deadline = began + patience;
+                }
                 Seen::Gone => {
                     return Err(failed("it was deleted".to_owned(), Retryability::Temporary));
+                }
+                // A role may come back.
+                Seen::Refused(message) => {
+                    why = Some(message);
+                    deadline = deadline.min(Instant::now() + BLIND);
                 }
                 Seen::Nothing => {}
             }
@@ -143,7 +155,8 @@ impl Created {
                 _ = self.followed.seen.changed() => {}
                 () = sleep_until(deadline) => {
                     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                    let reason = format!("it did not start within {} s{why}", patience.as_secs());
+                    let seconds = (deadline - began).as_secs();
+                    let reason = format!("it did not start within {seconds} s{why}");
                     // Another pod would wait for the same.
                     return Err(failed(reason, Retryability::Permanent));
                 }
@@ -212,7 +225,8 @@ impl Created {
                         let seen = self.followed.seen.wait_for(is_gone);
                         let _ = timeout(LOOK, seen).await;
                     }
-                    Ok(false) => return,
+                    Ok(false) => return Ok(()),
+                    Err(error) if !error.is_temporary() => return Err(error),
                     Err(error) => {
                         let error = executor_core::chain(&error);
                         tracing::warn!(pod = self.name, error, "A pod cannot be deleted now.");
@@ -220,16 +234,19 @@ impl Created {
                     }
                 }
             }
+            Ok(())
         };
         let removed = timeout(within, removing).await;
         if self.has_secret {
             // The garbage collector would do it later.
             let _ = timeout(LOOK, self.cluster.delete_secret(&self.name)).await;
         }
-        removed.map_err(|_| KubernetesError::Pod {
-            name: self.name.clone(),
-            reason: format!("it is not gone within {} s", within.as_secs()),
-            retry: Retryability::Temporary,
+        removed.unwrap_or_else(|_| {
+            Err(KubernetesError::Pod {
+                name: self.name.clone(),
+                reason: format!("it is not gone within {} s", within.as_secs()),
+                retry: Retryability::Temporary,
+            })
         })
     }
 }

@@ -259,22 +259,21 @@ impl KubernetesExecutor {
         let trace = Arc::clone(&options.trace);
         let (login, warning) = login(&options.job, &options.variables);
         let mut pulls = BTreeMap::new();
-        let began = Instant::now();
-        let mut is_waiting = false;
+        let clusters = Arc::clone(&self.clusters);
+        let (mut turn, mut began) = (None, Instant::now());
         let mut name = self.name()?;
         loop {
             let objects = self.objects(cluster, &name, login.as_deref(), &pulls)?;
-            if pulls.is_empty() && !is_waiting {
+            if pulls.is_empty() && turn.is_none() {
                 for warning in warning.iter().chain(&objects.warnings) {
                     trace.warning_line(warning);
                 }
             }
-            if !is_waiting {
+            if turn.is_none() {
                 let line = format!("Using pod {name} in namespace {}", cluster.namespace);
                 trace.system_line(&line);
             }
             let place = self.place(&name, cluster)?;
-            let clusters = Arc::clone(&self.clusters);
             // Before it can exist.
             let created = match &mut self.created {
                 Some(created) if created.name == name => created,
@@ -286,18 +285,25 @@ impl KubernetesExecutor {
                 return Ok(place);
             };
             if error.is_quota() {
-                clusters.note_quota(&error);
-                if began.elapsed() >= clusters.config.patience() {
+                clusters.note_quota();
+                if turn.is_none() {
+                    trace.warning_line(&format!("{error}; waiting for other pods to end"));
+                    turn = Some(tokio::select! {
+                        turn = clusters.turn() => turn,
+                        cause = cancellation.canceled() => return Err(cause.into()),
+                    });
+                    began = Instant::now();
+                    continue;
+                }
+                let patience = clusters.config.patience();
+                if began.elapsed() >= patience {
+                    let line = format!("there was no room for {} s", patience.as_secs());
+                    trace.warning_line(&line);
                     return Err(BuildError::from(error).given_up());
                 }
-                if !std::mem::replace(&mut is_waiting, true) {
-                    trace.warning_line(&format!("{error}; waiting for other pods to end"));
-                }
-                // Not all jobs at once.
-                let pause = QUOTA_PAUSE.mul_f64(0.5 + fastrand::f64());
                 tokio::select! {
-                    () = sleep(pause) => continue,
-                    cause = cancellation.canceled() => return Err(BuildError::Canceled(cause)),
+                    () = sleep(QUOTA_PAUSE) => continue,
+                    cause = cancellation.canceled() => return Err(cause.into()),
                 }
             }
             let Some(container) = created.unpulled() else {
@@ -312,7 +318,7 @@ impl KubernetesExecutor {
             trace.warning_line(&line);
             pulls.insert(container, next);
             created.remove_pod().await?;
-            (name, is_waiting) = (self.name()?, false);
+            (name, turn) = (self.name()?, None);
         }
     }
 }

@@ -14,7 +14,7 @@ use executor_core::{
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// Returns the provider.
@@ -28,6 +28,7 @@ pub fn provider(mut config: KubernetesConfig) -> KubernetesProvider {
         problem,
         warm: Arc::default(),
         full_since: parking_lot::Mutex::default(),
+        turn: Mutex::default(),
         open: Mutex::default(),
     });
     let of_jobs = Arc::clone(&clusters);
@@ -52,6 +53,8 @@ pub(crate) struct Clusters {
     pub(crate) warm: Arc<WarmPods>,
     /// When a quota began to refuse pods.
     full_since: parking_lot::Mutex<Option<Instant>>,
+    /// Held by the job that waits for room, so that the first job gets it.
+    turn: Mutex<()>,
     /// By the namespace that a job chose.
     open: Mutex<HashMap<Option<String>, Arc<Cluster>>>,
 }
@@ -80,12 +83,13 @@ impl Clusters {
     }
 
     /// Notes that a quota has refused a pod.
-    pub(crate) fn note_quota(&self, error: &KubernetesError) {
-        let mut since = self.full_since.lock();
-        if since.is_none() {
-            tracing::warn!(%error, "No job is asked for until there is room for its pod.");
-            *since = Some(Instant::now());
-        }
+    pub(crate) fn note_quota(&self) {
+        self.full_since.lock().get_or_insert_with(Instant::now);
+    }
+
+    /// Waits for the turn of a job, if others wait for room.
+    pub(crate) async fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().await
     }
 
     /// Returns whether the quota of the namespace refuses a pod now. The API server is asked only after a refusal; an error is left to the
@@ -96,6 +100,9 @@ impl Clusters {
         };
         if self.config.namespace_per_job || self.warm.has_some() {
             return false;
+        }
+        if self.turn.try_lock().is_err() {
+            return true;
         }
         let (Ok(cluster), Ok(pod)) = (self.get(None).await, usual_pod(&self.config)) else {
             return false;

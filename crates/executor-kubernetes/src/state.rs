@@ -119,6 +119,21 @@ impl PodState {
             );
             return Self::Pending(Some(reason));
         }
+        let mut services = status.init_container_statuses.iter().flatten();
+        let ended_service = services.find_map(|it| {
+            let last = [&it.state, &it.last_state];
+            let mut last = last.into_iter().flatten();
+            let ended = last.find_map(|it| it.terminated.as_ref())?;
+            let code = format!("exit code {}", ended.exit_code);
+            let reason = words(&[ended.reason.as_deref().unwrap_or_default(), &code]);
+            Some(format!(
+                "the service {} ({}) ended and is started again: {reason}",
+                it.name, it.image
+            ))
+        });
+        if ended_service.is_some() {
+            return Self::Pending(ended_service);
+        }
         let unscheduled = condition("PodScheduled", "False");
         let reason = unscheduled.map(|it| {
             let reason = it.reason.clone().unwrap_or_default();

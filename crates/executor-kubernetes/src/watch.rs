@@ -18,6 +18,8 @@ use tokio::task::AbortHandle;
 pub(crate) enum Seen {
     /// The cluster has not told of it yet.
     Nothing,
+    /// The API server refuses to tell, in these words.
+    Refused(String),
     /// It is in this state.
     Pod(PodState),
     /// It is gone.
@@ -78,7 +80,10 @@ impl PodWatch {
                             sender.send_replace(Seen::Gone);
                         }
                     }
-                    Err(error) => tracing::debug!(%error, "The watch of the pods is interrupted."),
+                    Err(error) => {
+                        tracing::debug!(%error, "The watch of the pods is interrupted.");
+                        refuse(&known, &error);
+                    }
                 }
             }
         };
@@ -96,6 +101,24 @@ impl PodWatch {
             pods: Arc::clone(&self.pods),
             name: name.to_owned(),
             seen,
+        }
+    }
+}
+
+/// Tells those that wait for a pod that they wait in vain, unless the permission comes.
+fn refuse(pods: &Pods, error: &watcher::Error) {
+    let (watcher::Error::InitialListFailed(kube::Error::Api(refusal))
+    | watcher::Error::WatchStartFailed(kube::Error::Api(refusal))
+    | watcher::Error::WatchError(refusal)) = error
+    else {
+        return;
+    };
+    if refusal.code != 403 {
+        return;
+    }
+    for sender in pods.lock().values() {
+        if *sender.borrow() == Seen::Nothing {
+            sender.send_replace(Seen::Refused(refusal.message.clone()));
         }
     }
 }

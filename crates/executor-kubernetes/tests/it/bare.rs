@@ -152,6 +152,30 @@ async fn volume_without_execution_of_programs_is_detected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn agent_that_cannot_be_written_is_an_error_at_once() {
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    cluster.config.volumes.empty_dir = vec![VolumeConfig {
+        name: "small".to_owned(),
+        mount_path: "/runwright".to_owned(),
+        medium: Some("Memory".to_owned()),
+        size_limit: Some("1Mi".to_owned()),
+        ..VolumeConfig::default()
+    }];
+    let provider = cluster.provider();
+    let Err((error, mut executor)) = open(&provider, job(BUSYBOX)).await else {
+        panic!("it was prepared");
+    };
+    let text = error.chain();
+    let expected = "the agent cannot be written to /runwright: head: ";
+    assert!(text.contains(expected), "{text}");
+    executor.cleanup().await.unwrap();
+    assert_eq!(cluster.left().await, Vec::<String>::new());
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cancel_terminates_and_kills_the_tree() {
     let Some(mut cluster) = Cluster::with_labels(&[]).await else {
         return;

@@ -72,6 +72,24 @@ async fn lasting_absence_of_the_role_is_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pods_that_cannot_be_watched_are_no_riddle() {
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    let user = User::of(&mut cluster).await;
+    user.blind().await;
+    cluster.config.poll_timeout = Some(3);
+    let provider = cluster.provider();
+    let Err((error, mut executor)) = open(&provider, job(BUSYBOX)).await else {
+        panic!("it was prepared");
+    };
+    let text = error.chain();
+    assert!(text.contains("cannot watch resource \"pods\""), "{text}");
+    executor.cleanup().await.unwrap();
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn refused_token_is_replaced() {
     // R-STEP-54
     let Some(mut cluster) = Cluster::with_labels(&[]).await else {

@@ -6,7 +6,7 @@ use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{DeleteParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -92,7 +92,20 @@ impl User {
             .delete(NAME, &DeleteParams::default())
             .await
             .unwrap();
-        while self.may_reach_pods().await.unwrap() {
+        while self.may("create", "exec").await.unwrap() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Takes the permission to watch pods away, and waits until the API server knows.
+    pub(crate) async fn blind(&self) {
+        let roles: Api<Role> = self.all();
+        let change = json!({ "rules": [
+            { "apiGroups": [""], "resources": ["pods"], "verbs": ["create", "get", "list", "patch", "delete"] },
+        ] });
+        let (change, params) = (Patch::Merge(change), PatchParams::default());
+        roles.patch(NAME, &params, &change).await.unwrap();
+        while self.may("watch", "").await.unwrap() {
             sleep(Duration::from_millis(20)).await;
         }
     }
@@ -108,12 +121,12 @@ impl User {
         let binding = serde_json::from_value(binding).unwrap();
         let create = PostParams::default();
         bindings.create(&create, &binding).await.unwrap();
-        while !self.may_reach_pods().await.unwrap() {
+        while !self.may("create", "exec").await.unwrap() {
             sleep(Duration::from_millis(20)).await;
         }
     }
 
-    async fn may_reach_pods(&self) -> Result<bool, kube::Error> {
+    async fn may(&self, verb: &str, subresource: &str) -> Result<bool, kube::Error> {
         // The plugin's calls are counted, so this has its own login.
         let mut own = self.kubeconfig.clone();
         let token = std::fs::read_to_string(self.file("token")).unwrap();
@@ -121,7 +134,7 @@ impl User {
         let own = Config::from_custom_kubeconfig(own, &KubeConfigOptions::default()).await;
         let reviews = Api::all(Client::try_from(own.unwrap()).unwrap());
         let question = json!({ "spec": { "resourceAttributes": {
-            "namespace": self.namespace, "verb": "create", "resource": "pods", "subresource": "exec",
+            "namespace": self.namespace, "verb": verb, "resource": "pods", "subresource": subresource,
         } } });
         let question: SelfSubjectAccessReview = serde_json::from_value(question).unwrap();
         let answer = reviews.create(&PostParams::default(), &question).await?;
@@ -157,7 +170,7 @@ impl User {
             .await
             .unwrap();
         // It remembers good tokens for ten seconds.
-        while self.may_reach_pods().await.is_ok() {
+        while self.may("create", "exec").await.is_ok() {
             sleep(Duration::from_millis(100)).await;
         }
         self.new_token().await;
