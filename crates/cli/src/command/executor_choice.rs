@@ -28,8 +28,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use workstation::{
-    Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings, SettingsFile, StateDir,
-    UserLibrary,
+    Isolation, Library, LocalError, LocalPipeline, ReservedRun, RunExecutor, Settings,
+    SettingsFile, StateDir, UserLibrary,
 };
 use yaml::suggest::first_names;
 
@@ -184,6 +184,18 @@ impl ExecutorChoice<'_> {
             Some(_) => Err(refused(anyhow!("no job was started"))),
             None => Err(Failure::interrupted()),
         }
+    }
+
+    /// Refuses to run in the working tree itself where jobs run in pods.
+    pub(super) fn check_isolation(self, isolation: Isolation) -> Result<(), Failure> {
+        if self.executor != executor_kubernetes::NAME || isolation != Isolation::None {
+            return Ok(());
+        }
+        let error = anyhow!("`--executor kubernetes` does not have the option --in-place");
+        Err(Failure::usage(error).with_help(
+            "a pod gets a copy of the working tree, and its artifacts come back; leave out `--in-place`, or \
+             `isolation = \"none\"` of the settings",
+        ))
     }
 
     /// Returns the address of this machine for helper commands, where the settings name one.

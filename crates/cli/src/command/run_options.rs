@@ -28,6 +28,8 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
         return Err(Failure::usage(error).with_help("name the jobs whose needs should run"));
     }
     let parallel = Parallel::choose(args, project)?;
+    let choice = executor_choice(args, project.root());
+    choice.check_isolation(parallel.isolation)?;
     let timeout = match &args.timeout {
         Some(text) => Some(parse_duration(text).ok_or_else(|| {
             Failure::usage(anyhow!(
@@ -57,7 +59,7 @@ pub(super) fn run_options(args: &RunArgs, project: &LocalProject) -> Result<RunO
         reuse: reuse_options(args, project)?,
         ignore_other_projects: args.ignore_other_projects,
         helper_program: std::env::current_exe().ok(),
-        helper_address: executor_choice(args, project.root()).helper_address()?,
+        helper_address: choice.helper_address()?,
         notices: Notices::new(|line| error_line(&strip_controls(line))),
         ..RunOptions::default()
     })

@@ -60,6 +60,20 @@ fn kubectl(words: &[&str]) -> String {
 const RUN: [&str; 4] = ["run", "--executor", "kubernetes", "--concurrency=20"];
 
 #[test]
+fn working_tree_itself_is_refused_before_a_cluster_is_looked_for() {
+    let project = Project::with_pipeline("job: {image: busybox, script: ['true']}");
+    let commands: [&[&str]; 3] = [&["run"], &["watch"], &["shell", "job"]];
+    for command in commands {
+        let options = ["--executor=kubernetes", "--in-place"];
+        project
+            .runwright(&[command, &options].concat())
+            .expect_code(2)
+            .expect_text("does not have the option --in-place");
+    }
+    assert!(project.leftovers().is_empty());
+}
+
+#[test]
 fn pipeline_with_a_service_and_artifacts_runs_in_a_cluster() {
     let Some(namespace) = Namespace::new("pipeline") else {
         return;

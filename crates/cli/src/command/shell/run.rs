@@ -18,6 +18,7 @@ use executor_core::{Cancellation, ExecutorProvider, FeaturesInfo};
 use pipeline::{PlannedJob, Selection};
 use scheduler::PipelineReport;
 use scheduler::event::EventSink;
+use std::path::Path;
 use std::sync::Arc;
 use workstation::{
     Isolation, JobSession, LocalError, LocalPipeline, LocalProject, LocalRun, RunOptions, StateDir,
@@ -27,6 +28,8 @@ use workstation::{
 pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
     check_executor(&args.executor)?;
     let project = find_project(&args.project)?;
+    let chosen = args.isolation.chosen();
+    executor_choice(args, project.root()).check_isolation(chosen)?;
     let read = pipeline_options(&args.project)?;
     let pipeline = match project.read(&read)?.into_result() {
         Ok((pipeline, warnings)) => {
@@ -46,7 +49,6 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<u8, Failure> {
         },
     };
     let task = ShellTask::find(&args.command)?;
-    let chosen = args.isolation.chosen();
     allow_mounts(chosen)?;
     let progress = Arc::new(ShellProgress::new(task != ShellTask::Shell));
     let stays = chosen == Isolation::None;
@@ -125,6 +127,16 @@ fn options(
     }
 }
 
+fn executor_choice<'a>(args: &'a ShellArgs, root: &'a Path) -> ExecutorChoice<'a> {
+    ExecutorChoice {
+        executor: &args.executor,
+        docker: &args.docker,
+        login: args.login,
+        fetching: args.project.remote.options().fetching,
+        root,
+    }
+}
+
 async fn enter(
     args: &ShellArgs,
     pipeline: &LocalPipeline,
@@ -133,13 +145,7 @@ async fn enter(
     progress: &Arc<ShellProgress>,
     cancellation: &Cancellation,
 ) -> Result<(PipelineReport, String), Failure> {
-    let place = ExecutorChoice {
-        executor: &args.executor,
-        docker: &args.docker,
-        login: args.login,
-        fetching: args.project.remote.options().fetching,
-        root: pipeline.project().root(),
-    };
+    let place = executor_choice(args, pipeline.project().root());
     let options = RunOptions {
         helper_address: place.helper_address()?,
         ..options
