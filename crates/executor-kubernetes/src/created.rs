@@ -66,22 +66,28 @@ impl Created {
         config: &KubernetesConfig,
         cancellation: &Cancellation,
     ) -> Result<(), KubernetesError> {
-        {
-            let mut sending = std::pin::pin!(self.send(objects));
-            tokio::select! {
-                sent = &mut sending => sent?,
-                cause = cancellation.canceled() => {
-                    // A pod that came after its deletion would stay.
-                    let _ = timeout(STOP_GRACE, sending).await;
-                    return Err(KubernetesError::Canceled(cause));
-                }
-            }
-        }
+        self.send(objects, cancellation).await?;
         self.await_running(config.patience(), cancellation).await
     }
 
-    /// Sends the objects of the job to the API server.
-    async fn send(&mut self, objects: &Objects) -> Result<(), KubernetesError> {
+    /// Creates the objects of the job. The API server has accepted them when this returns.
+    pub(crate) async fn send(
+        &mut self,
+        objects: &Objects,
+        cancellation: &Cancellation,
+    ) -> Result<(), KubernetesError> {
+        let mut sending = std::pin::pin!(self.send_all(objects));
+        tokio::select! {
+            sent = &mut sending => sent,
+            cause = cancellation.canceled() => {
+                // A pod that came after its deletion would stay.
+                let _ = timeout(STOP_GRACE, sending).await;
+                Err(KubernetesError::Canceled(cause))
+            }
+        }
+    }
+
+    async fn send_all(&mut self, objects: &Objects) -> Result<(), KubernetesError> {
         if self.owns_namespace {
             self.cluster.create_namespace().await?;
         }

@@ -261,17 +261,18 @@ impl KubernetesExecutor {
         let mut pulls = BTreeMap::new();
         let clusters = Arc::clone(&self.clusters);
         let (mut turn, mut began) = (None, Instant::now());
-        let mut name = self.name()?;
+        let (mut name, mut is_named) = (self.name()?, false);
         loop {
             let objects = self.objects(cluster, &name, login.as_deref(), &pulls)?;
-            if pulls.is_empty() && turn.is_none() {
+            if pulls.is_empty() && !is_named {
                 for warning in warning.iter().chain(&objects.warnings) {
                     trace.warning_line(warning);
                 }
             }
-            if turn.is_none() {
+            if !is_named {
                 let line = format!("Using pod {name} in namespace {}", cluster.namespace);
                 trace.system_line(&line);
+                is_named = true;
             }
             let place = self.place(&name, cluster)?;
             // Before it can exist.
@@ -280,8 +281,17 @@ impl KubernetesExecutor {
                 created => created.insert(Created::new(cluster, &name)),
             };
             created.owns_namespace = clusters.config.namespace_per_job;
-            let started = created.start(&objects, &clusters.config, cancellation);
-            let Err(error) = started.await else {
+            let sent = created.send(&objects, cancellation).await;
+            let started = match sent {
+                Ok(()) => {
+                    // The next job may try whether there is more room.
+                    turn = None;
+                    let patience = clusters.config.patience();
+                    created.await_running(patience, cancellation).await
+                }
+                sent => sent,
+            };
+            let Err(error) = started else {
                 return Ok(place);
             };
             if error.is_quota() {
@@ -318,7 +328,7 @@ impl KubernetesExecutor {
             trace.warning_line(&line);
             pulls.insert(container, next);
             created.remove_pod().await?;
-            (name, turn) = (self.name()?, None);
+            (name, is_named) = (self.name()?, false);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Quotas, queues, and namespaces of single jobs.
 
 use crate::support::{BUSYBOX, Cluster, job, open, open_with, runner_config};
-use executor_core::job::{Job, JobId};
+use executor_core::job::{Image, Job, JobId};
 use executor_core::prelude::*;
+use executor_core::variable::JobVariable;
 use executor_core::{AcquireError, TraceStream};
 use executor_testkit::CommandBuilder;
 use k8s_openapi::api::core::v1::{Namespace, Pod, ResourceQuota};
@@ -81,6 +82,67 @@ async fn job_waits_for_room_and_no_other_is_asked_for() {
     wait_for(async || acquire().await.is_ok()).await;
     assert_eq!(cluster.left().await, Vec::<String>::new());
     cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn first_waiter_gets_the_room_and_the_next_one_does_not_wait_for_its_start() {
+    let Some(cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    limit_pods(&cluster, 1).await;
+    let provider = cluster.provider();
+    let first = open(&provider, job(BUSYBOX)).await;
+    let mut first = first.map_err(|it| it.0.chain()).unwrap();
+    let (first_waiter, second_waiter) = (never_starting(), job(BUSYBOX));
+    let (config, never) = (runner_config(), Cancellation::new());
+    let name = format!("runwright-{}-", first_waiter.id);
+    let waiting = async {
+        let Err((error, _)) = open(&provider, first_waiter).await else {
+            panic!("its service does not listen");
+        };
+        panic!("{}", error.chain());
+    };
+    let later = async {
+        // The first waiter has the turn.
+        wait_for(async || provider.acquire(&config, &never).await.is_err()).await;
+        let opening = open(&provider, second_waiter);
+        let meanwhile = async {
+            // As long as a second waiter needs to be refused.
+            sleep(Duration::from_secs(1)).await;
+            first.executor.cleanup().await.unwrap();
+            wait_for(async || {
+                let pods = cluster.pods().list(&ListParams::default()).await.unwrap();
+                let mut names = pods.items.iter().filter_map(|it| it.metadata.name.as_ref());
+                names.any(|it| it.starts_with(&name))
+            })
+            .await;
+            let quotas: Api<ResourceQuota> =
+                Api::namespaced(cluster.client.clone(), cluster.pods().namespace().unwrap());
+            let more = Patch::Merge(json!({ "spec": { "hard": { "pods": "2" } } }));
+            let params = PatchParams::default();
+            quotas.patch("small", &params, &more).await.unwrap();
+        };
+        let (second, ()) = tokio::join!(opening, meanwhile);
+        second.map_err(|it| it.0.chain()).unwrap()
+    };
+    let mut second = tokio::select! {
+        () = waiting => unreachable!("it fails"),
+        second = timeout(Duration::from_mins(1), later) => second.unwrap(),
+    };
+    second.executor.cleanup().await.unwrap();
+    cluster.end().await;
+}
+
+/// Returns a job whose pod is accepted and does not start.
+fn never_starting() -> Job {
+    let mut job = job(BUSYBOX);
+    let variable = JobVariable::public("HEALTHCHECK_TCP_PORT", "8080");
+    job.services = vec![Image {
+        command: ["sleep", "600"].map(str::to_owned).into(),
+        variables: [variable].into_iter().collect(),
+        ..Image::named(BUSYBOX)
+    }];
+    job
 }
 
 #[tokio::test(flavor = "multi_thread")]
