@@ -307,7 +307,10 @@ impl KubernetesExecutor {
                 }
                 let patience = clusters.config.patience();
                 if began.elapsed() >= patience {
-                    let line = format!("there was no room for {} s", patience.as_secs());
+                    let line = format!(
+                        "there was no room for {} s; with a longer `poll-timeout` jobs wait longer",
+                        patience.as_secs()
+                    );
                     trace.warning_line(&line);
                     return Err(BuildError::from(error).given_up());
                 }

@@ -5,11 +5,12 @@ use executor_core::job::{Image, Job, JobId};
 use executor_core::prelude::*;
 use executor_core::variable::JobVariable;
 use executor_core::{AcquireError, TraceStream};
-use executor_testkit::CommandBuilder;
+use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
 use k8s_openapi::api::core::v1::{Namespace, Pod, ResourceQuota};
 use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -42,13 +43,21 @@ async fn quota_refuses_in_its_own_words() {
     limit_pods(&cluster, 0).await;
     cluster.config.poll_timeout = Some(0);
     let provider = cluster.provider();
-    let Err((error, mut executor)) = open(&provider, job(BUSYBOX)).await else {
-        panic!("it was prepared");
-    };
+    let trace = Arc::new(RecordingTrace::new());
+    let mut executor = provider.create(&ExecutorData::default()).unwrap();
+    let options = OptionsBuilder::new()
+        .config(runner_config())
+        .job(job(BUSYBOX))
+        .trace(Arc::clone(&trace) as Arc<dyn JobTrace>)
+        .build();
+    let prepared = executor.prepare(options, &Cancellation::new()).await;
+    let error = prepared.expect_err("it was prepared");
     let text = error.chain();
     assert!(text.contains("exceeded quota: small"), "{text}");
     // It has waited already.
     assert!(!error.is_temporary());
+    let warning = trace.text(TraceStream::SYSTEM_WARNING);
+    assert!(warning.contains("a longer `poll-timeout`"), "{warning}");
     executor.cleanup().await.unwrap();
     cluster.end().await;
 }
