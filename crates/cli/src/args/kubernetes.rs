@@ -28,6 +28,8 @@ Checks the login, the version of the server, permissions, what may refuse a pod,
 deleted in any case. Without an image no pod is created. When permissions are missing, the last lines are a role for \
 `kubectl apply -f -`.
 
+A quota that other pods use up now is a warning.
+
 Exit codes: 0 no check failed; 1 a check failed; 2 usage or settings; 3 environment; 130 stopped by a signal")]
 pub(crate) struct KubernetesCheckArgs {
     /// The context of the kubeconfig file; without it that of your settings, else the current one

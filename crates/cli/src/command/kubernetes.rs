@@ -71,19 +71,24 @@ fn line(check: &Check, style: Style) -> String {
         let lines: Vec<_> = text.lines().map(strip_controls).collect();
         lines.join("\n         ")
     };
+    let advice = |help: &Option<String>| {
+        help.as_ref().map_or(String::new(), |help| {
+            format!("         help: {}\n", shown(help))
+        })
+    };
     match &check.verdict {
         Verdict::Passed(found) => {
             let ok = style.paint(Tone::Good, "ok");
             format!("{ok}       {name}: {}\n", shown(found))
         }
         Verdict::Skipped(reason) => format!("skipped  {name}: {}\n", shown(reason)),
+        Verdict::Warned { found, help } => {
+            let warning = style.paint(Tone::Warning, "warning");
+            format!("{warning}  {name}: {}\n{}", shown(found), advice(help))
+        }
         Verdict::Failed { found, help } => {
             let failed = style.paint(Tone::Bad, "FAILED");
-            let help = help
-                .as_ref()
-                .map(|help| format!("         help: {}\n", shown(help)));
-            let help = help.unwrap_or_default();
-            format!("{failed}   {name}: {}\n{help}", shown(found))
+            format!("{failed}   {name}: {}\n{}", shown(found), advice(help))
         }
     }
 }
@@ -96,11 +101,17 @@ fn ending(report: &Report) -> String {
     };
     let failed = count(|it| matches!(it, Verdict::Failed { .. }));
     let skipped = count(|it| matches!(it, Verdict::Skipped(_)));
-    let ok = report.checks.len() - failed - skipped;
+    let warned = count(|it| matches!(it, Verdict::Warned { .. }));
+    let ok = report.checks.len() - failed - skipped - warned;
+    let warnings = match warned {
+        0 => String::new(),
+        1 => "1 warning, ".to_owned(),
+        warned => format!("{warned} warnings, "),
+    };
     let role = report.role.as_ref().map_or(String::new(), |role| {
         format!("\nAll that jobs need, for `kubectl apply -f -` by an administrator of the cluster:\n\n{role}")
     });
-    format!("\n{ok} ok, {failed} failed, {skipped} skipped\n{role}")
+    format!("\n{ok} ok, {warnings}{failed} failed, {skipped} skipped\n{role}")
 }
 
 #[cfg(test)]
@@ -126,6 +137,18 @@ mod tests {
             checks: vec![failed, check(Verdict::Passed("none".to_owned()))],
             role: Some("kind: Role\n".to_owned()),
         };
+        let warned = Verdict::Warned {
+            found: "exceeded quota".to_owned(),
+            help: None,
+        };
+        let text = line(&check(warned.clone()), Style::PLAIN);
+        assert_eq!(text, "warning  quotas: exceeded quota\n");
+        let busy = Report {
+            checks: vec![check(warned)],
+            role: None,
+        };
+        assert!(busy.is_passed());
+        assert_eq!(ending(&busy), "\n0 ok, 1 warning, 0 failed, 0 skipped\n");
         let text = ending(&report);
         assert!(text.starts_with("\n1 ok, 1 failed, 0 skipped\n"), "{text}");
         assert!(text.ends_with("\n\nkind: Role\n"), "{text}");

@@ -3,7 +3,7 @@
 use super::{Target, Verdict, failed, words};
 use crate::agent::start_script;
 use crate::config::KubernetesConfig;
-use crate::pod::{Request, objects};
+use crate::pod::{Request, billionths, objects};
 use executor_core::Job;
 use executor_core::job::Image;
 use k8s_openapi::api::core::v1::{LimitRange, Namespace, Pod, ResourceQuota};
@@ -60,7 +60,12 @@ pub(super) async fn check(target: &Target<'_>) -> Vec<(&'static str, Verdict)> {
         let verdict = match &refusal {
             Some((refusing, found)) if gate == *refusing => {
                 let help = gate.help(found, namespace, target.config);
-                failed(found.clone(), help.as_deref())
+                if gate == Gate::Quota && is_busy(found) {
+                    let found = found.clone();
+                    Verdict::Warned { found, help }
+                } else {
+                    failed(found.clone(), help.as_deref())
+                }
             }
             Some((refusing, _)) if !gate.is_before(*refusing) => {
                 let reason = "not known: the API server refused the pod for another reason";
@@ -222,6 +227,27 @@ impl Gate {
     }
 }
 
+/// Returns whether a quota refuses a pod only because others use it: the pod fits when they have ended.
+fn is_busy(refusal: &str) -> bool {
+    let Some((_, numbers)) = refusal.split_once("exceeded quota: ") else {
+        return false;
+    };
+    let amounts = |name: &str| {
+        let (_, rest) = numbers.split_once(&format!(", {name}: "))?;
+        let list = rest.split_once(", ").map_or(rest, |(list, _)| list);
+        let amounts = list.split(',').map(|it| {
+            let (resource, amount) = it.split_once('=')?;
+            Some((resource, billionths(amount)?))
+        });
+        amounts.collect::<Option<BTreeMap<_, _>>>()
+    };
+    let (Some(requested), Some(limited)) = (amounts("requested"), amounts("limited")) else {
+        return false;
+    };
+    let mut requested = requested.iter();
+    requested.all(|(resource, wanted)| limited.get(resource).is_some_and(|most| wanted <= most))
+}
+
 /// Returns what of a quota is used.
 fn usage(quota: &ResourceQuota) -> String {
     let status = quota.status.clone().unwrap_or_default();
@@ -281,6 +307,27 @@ mod tests {
         ] {
             check(403, &format!("{pod}{message}"), gate);
         }
+    }
+
+    #[test]
+    fn quota_is_busy_if_a_pod_fits_into_it_alone() {
+        for (numbers, expected) in [
+            ("requested: pods=1, used: pods=5, limited: pods=5", true),
+            ("requested: pods=1, used: pods=0, limited: pods=0", false),
+            (
+                "requested: limits.memory=1Gi,pods=1, used: limits.memory=1536Mi,pods=1, limited: limits.memory=2Gi,pods=1",
+                true,
+            ),
+            (
+                "requested: limits.memory=3Gi,pods=1, used: limits.memory=0,pods=1, limited: limits.memory=2Gi,pods=1",
+                false,
+            ),
+            ("requested: pods=1", false),
+        ] {
+            let refusal = format!("pods \"p\" is forbidden: exceeded quota: q, {numbers}");
+            assert_eq!(is_busy(&refusal), expected, "{numbers}");
+        }
+        assert!(!is_busy("failed quota: q: must specify limits.cpu"));
     }
 
     #[test]

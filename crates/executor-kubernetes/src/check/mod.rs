@@ -48,6 +48,13 @@ pub enum Verdict {
         /// What to do.
         help: Option<String>,
     },
+    /// Jobs have to wait now, and can rely on it later.
+    Warned {
+        /// The reason.
+        found: String,
+        /// What to do.
+        help: Option<String>,
+    },
     /// It was not tried, or only some features need it; the reason.
     Skipped(String),
 }
@@ -173,8 +180,11 @@ async fn check_all<P: Fn(&Check)>(
     let is_failed = |check: &Check| matches!(check.verdict, Verdict::Failed { .. });
     // An older server refuses services alone.
     let mut before = report.checks.iter().filter(|check| check.name != VERSION);
+    let is_full = |check: &Check| matches!(check.verdict, Verdict::Warned { .. });
     if before.any(is_failed) {
         report.skip([PROBE], "a check before it failed");
+    } else if report.checks.iter().any(is_full) {
+        report.skip([PROBE], "there is no room for it now");
     } else {
         report.add(PROBE, probe::run(&target).await);
     }

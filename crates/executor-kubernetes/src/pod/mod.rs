@@ -14,6 +14,7 @@ mod tests;
 mod volume;
 
 pub(crate) use draft::{Objects, Request, objects};
+pub(crate) use resources::billionths;
 pub(crate) use service::{Offer, offers};
 
 /// The container that runs the job's scripts.

@@ -137,7 +137,7 @@ pub(super) fn parsed(name: &str, text: &str) -> Result<u128, KubernetesError> {
 }
 
 /// Parses a quantity of Kubernetes that is not negative, rounded up as the API server does.
-fn billionths(text: &str) -> Option<u128> {
+pub(crate) fn billionths(text: &str) -> Option<u128> {
     let end = text.find(|it: char| !it.is_ascii_digit() && it != '.');
     let (number, suffix) = text.split_at(end.unwrap_or(text.len()));
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

@@ -6,6 +6,7 @@ use crate::support::{BUSYBOX, Cluster};
 use executor_core::prelude::*;
 use executor_kubernetes::{KubernetesConfig, Report, Verdict, check};
 use kube::api::ListParams;
+use serde_json::json;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -231,6 +232,14 @@ async fn refusals_of_pods_have_the_words_of_kubernetes() {
         "kubectl describe quota",
     );
     assert!(matches!(verdict(&report, "admission"), Verdict::Passed(_)));
+    use_up(&cluster);
+    let report = checked(&cluster.config).await;
+    let Verdict::Warned { found, .. } = verdict(&report, "quotas") else {
+        panic!("{report:#?}");
+    };
+    assert!(found.contains("used: pods=1, limited: pods=1"), "{found}");
+    assert!(matches!(verdict(&report, "probe pod"), Verdict::Skipped(_)));
+    assert!(report.is_passed());
     cluster.config.namespace = Some("no-such-namespace".to_owned());
     let report = checked(&cluster.config).await;
     assert_fails(
@@ -240,6 +249,39 @@ async fn refusals_of_pods_have_the_words_of_kubernetes() {
         "kubectl create namespace",
     );
     cluster.end().await;
+}
+
+/// Gives the quota room for one pod, and creates that.
+fn use_up(cluster: &Cluster) {
+    let more = "{\"spec\":{\"hard\":{\"pods\":\"1\"}}}";
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "other" },
+        "spec": {
+            "securityContext": {
+                "runAsNonRoot": true, "runAsUser": 1000, "seccompProfile": { "type": "RuntimeDefault" },
+            },
+            "containers": [{
+                "name": "other", "image": BUSYBOX, "imagePullPolicy": "IfNotPresent", "command": ["sleep", "600"],
+                "securityContext": {
+                    "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] },
+                },
+            }],
+        },
+    });
+    for (words, input) in [
+        (&["patch", "quota", "none", "-p", more][..], ""),
+        (
+            &["wait", "--for=jsonpath={.status.hard.pods}=1", "quota/none"],
+            "",
+        ),
+        (&["apply", "-f", "-"], &*pod.to_string()),
+        (
+            &["wait", "--for=jsonpath={.status.used.pods}=1", "quota/none"],
+            "",
+        ),
+    ] {
+        kubectl(cluster, words, input);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
