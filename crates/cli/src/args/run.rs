@@ -94,8 +94,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) changed: ChangedArgs,
 
-    /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
-    /// others; see `runwright executors`
+    /// Where jobs run: `docker`, `kubernetes`, `shell` (this machine), or `auto`: docker for jobs with an image,
+    /// shell for all others; see `runwright executors`
     #[arg(add = completion::executors(), long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
     /// With `--executor shell`: remember that jobs of this project may run on this machine where no container

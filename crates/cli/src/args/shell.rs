@@ -40,8 +40,8 @@ pub(crate) struct ShellArgs {
           default_missing_value = "true", default_value_t = false, hide_default_value = true,
           hide_possible_values = true, value_name = "BOOL")]
     pub(crate) login: bool,
-    /// Where jobs run: `docker`, `shell` (this machine), or `auto`: docker for jobs with an image, shell for all
-    /// others; see `runwright executors`
+    /// Where jobs run: `docker`, `kubernetes`, `shell` (this machine), or `auto`: docker for jobs with an image,
+    /// shell for all others; see `runwright executors`
     #[arg(add = completion::executors(), long, help_heading = heading::PLACE, value_name = "NAME", default_value = "auto")]
     pub(crate) executor: String,
     /// What jobs in containers run in.
