@@ -193,14 +193,29 @@ impl Cluster {
         claim(&self.pods, "take over the pod", name, &held, &self.owner).await
     }
 
-    /// Returns whether a quota refuses a pod now. Nothing is created.
+    /// Returns whether a quota refuses a pod now.
     pub(crate) async fn is_full_for(&self, pod: &Pod) -> bool {
+        let refusal = self.refusal(pod).await;
+        refusal.is_some_and(|refusal| is_quota(&refusal.message))
+    }
+
+    /// Returns whether the namespace of a pod does not exist. A login needs no permission to read namespaces for that.
+    pub(crate) async fn is_missing_for(&self, pod: &Pod) -> bool {
+        let refusal = self.refusal(pod).await;
+        refusal.is_some_and(|refusal| refusal.code == 404)
+    }
+
+    /// Returns why the API server refuses a pod now. Nothing is created.
+    async fn refusal(&self, pod: &Pod) -> Option<Box<Status>> {
         let dry = PostParams {
             dry_run: true,
             ..PostParams::default()
         };
         let asked = timeout(ANSWER, self.pods.create(&dry, pod)).await;
-        asked.is_ok_and(|it| it.is_err_and(|error| KubernetesError::of("ask", error).is_quota()))
+        match asked {
+            Ok(Err(kube::Error::Api(status))) => Some(status),
+            _ => None,
+        }
     }
 
     /// Deletes the pods of other owners that are left over, and those that ended by themselves long ago.

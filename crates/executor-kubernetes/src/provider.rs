@@ -2,9 +2,10 @@
 
 use crate::check::usual_pod;
 use crate::cluster::{Cluster, PodSweep};
-use crate::config::KubernetesConfig;
+use crate::config::{EngineChoice, KubernetesConfig};
 use crate::error::KubernetesError;
 use crate::executor::KubernetesExecutor;
+use crate::link::program;
 use crate::warm::WarmPods;
 use async_trait::async_trait;
 use executor_core::{
@@ -135,6 +136,32 @@ impl KubernetesProvider {
     pub fn with_owner(self, id: &str) -> Self {
         let _ = self.clusters.owner.set(id.to_owned());
         self
+    }
+
+    /// Looks for what no job can run without: the namespace of the settings, and the agent if they ask for it. An API server that does not
+    /// answer is left to the jobs.
+    ///
+    /// # Errors
+    ///
+    /// [`KubernetesError::Config`] with what is missing, and when the login cannot be read.
+    pub async fn find_missing(&self) -> Result<(), KubernetesError> {
+        let config = &self.clusters.config;
+        if config.engine == EngineChoice::Agent {
+            let found = program().await;
+            found.map_err(|error| KubernetesError::Config(error.chain()))?;
+        }
+        if config.namespace_per_job {
+            return Ok(());
+        }
+        let cluster = self.clusters.get(None).await?;
+        let pod = usual_pod(config).map_err(KubernetesError::Config)?;
+        if cluster.is_missing_for(&pod).await {
+            let namespace = &cluster.namespace;
+            return Err(KubernetesError::Config(format!(
+                "the cluster has no namespace {namespace}"
+            )));
+        }
+        Ok(())
     }
 
     /// Deletes pods of other processes, with their namespaces if each job has its own: those for whose owner and name `is_left` returns true,

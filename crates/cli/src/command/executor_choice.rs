@@ -9,7 +9,7 @@ use super::kubernetes_config::kubernetes_config;
 use super::machines_config;
 use super::prompt::{can_ask, one_of};
 use super::ssh_config::{ssh_config, ssh_config_of_machines};
-use super::take_over::{Held, take_over, take_over_pods};
+use super::take_over::{CHECK, Held, take_over, take_over_pods};
 use crate::args::DockerArgs;
 use crate::executors::{AUTO, INSTANCE, Setup, has_machines, ssh};
 use crate::failure::Failure;
@@ -91,7 +91,7 @@ impl ExecutorChoice<'_> {
             let config = kubernetes_config(&self.settings()?, self.docker)?;
             refuse_without_image(run.plan(), config.image.is_some())?;
             let here = Box::pin(executor_kubernetes::place(&config)).await;
-            let here = here.map_err(Failure::environment)?;
+            let here = here.map_err(|error| Failure::usage(error).with_help(CHECK))?;
             let provider = executor_kubernetes::provider(config);
             (setup.kubernetes, held) = Box::pin(take_over_pods(provider, &here, run)).await?;
         } else if has_machines(executor) {

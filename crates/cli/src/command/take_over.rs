@@ -17,6 +17,9 @@ use workstation::{LocalError, ReservedRun, StateDir};
 /// How long an owner of objects in an engine is remembered at least.
 const REMEMBERED: Duration = Duration::from_hours(1);
 
+/// The advice for a cluster where no job can run.
+pub(super) const CHECK: &str = "`runwright kubernetes check` says what works";
+
 /// The claims a run holds until it finishes: without them, other processes remove what the run creates.
 #[derive(Debug, Default)]
 pub(super) struct Held {
@@ -140,11 +143,11 @@ pub(super) async fn take_over_pods(
     let is_left = |owner: &str, pod: &str| {
         has(&claims.dead, owner) || (has(&claims.resumed, owner) && !is_kept(pod))
     };
-    let swept = provider.sweep(is_left).await;
-    let swept = swept.map_err(|error| {
-        let help = "`runwright kubernetes check` shows what is missing";
-        Failure::environment(error).with_help(help)
-    })?;
+    let (swept, missing) = tokio::join!(provider.sweep(is_left), provider.find_missing());
+    let failure = |failure: Failure| failure.with_help(CHECK);
+    // A login that cannot be read is an error of both.
+    let swept = swept.map_err(|error| failure(Failure::environment(error)))?;
+    missing.map_err(|error| failure(Failure::usage(error)))?;
     for failure in &swept.failures {
         warn_of_leftover(failure);
     }

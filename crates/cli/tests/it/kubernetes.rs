@@ -1,6 +1,6 @@
 //! Local pipelines as pods of a real cluster: `cargo xtask kubernetes -- cargo test -p runwright-cli --test it kubernetes::`.
 
-use crate::project::{Project, wait_until};
+use crate::project::{Done, Project, wait_until};
 use std::process::Command;
 
 /// A namespace with the name of its test, gone at the end.
@@ -101,8 +101,20 @@ look:
     assert_eq!(namespace.pods(), Vec::<String>::new());
     let refused = project.runwright(&["run", "--executor=kubernetes", "--context=none"]);
     refused
-        .expect_code(3)
-        .expect_text("failed to load current context: none");
+        .expect_code(2)
+        .expect_text("failed to load current context: none")
+        .expect_text("`runwright kubernetes check` says what works");
+    let refused = project.runwright(&["run", "--executor=kubernetes", "--namespace=no-such"]);
+    refused
+        .expect_code(2)
+        .expect_text("the cluster has no namespace no-such")
+        .expect_text("`runwright kubernetes check` says what works");
+    let mut command = project.command(&["run", "--executor=kubernetes"]);
+    command.env("KUBECONFIG", "/does/not/exist");
+    let refused: Done = command.output().unwrap().into();
+    refused
+        .expect_code(2)
+        .expect_text("`runwright kubernetes check` says what works");
 }
 
 #[test]
