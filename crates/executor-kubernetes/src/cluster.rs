@@ -83,9 +83,12 @@ impl Cluster {
         // It may start a program that asks for a token.
         let making = tokio::task::spawn_blocking(move || client(access));
         let client = match timeout(ANSWER, making).await {
-            Ok(Ok(client)) => client.map_err(|error| no_cluster(&error))?,
-            Ok(Err(error)) => return Err(no_cluster(&error)),
-            Err(_) => return Err(no_cluster(&"the login does not answer")),
+            Ok(Ok(client)) => client.map_err(|error| no_login(&*error))?,
+            Ok(Err(error)) => return Err(no_login(&error)),
+            Err(_) => {
+                let reason = "log in to the cluster: the login does not answer";
+                return Err(KubernetesError::Config(reason.to_owned()));
+            }
         };
         let pods: Api<Pod> = Api::namespaced(client, &namespace);
         let watch = PodWatch::start(pods.clone(), owner);
@@ -413,6 +416,11 @@ fn of_host(host: &str, config: &KubernetesConfig) -> Kubeconfig {
 fn no_cluster(error: &dyn std::fmt::Display) -> KubernetesError {
     let hint = "`kubectl config get-contexts` shows what there is";
     KubernetesError::Config(format!("find the cluster: {error}; {hint}"))
+}
+
+fn no_login(error: &(dyn std::error::Error + 'static)) -> KubernetesError {
+    let error = executor_core::chain(error);
+    KubernetesError::Config(format!("log in to the cluster: {error}"))
 }
 
 /// Returns whether a pod is refused because its namespace has no account yet.

@@ -67,6 +67,8 @@ impl KubernetesError {
                     },
                 }
             }
+            // Its own text repeats the cause.
+            kube::Error::Service(source) => Self::Unreachable { doing, source },
             error => Self::Unreachable {
                 doing,
                 source: error.into(),

@@ -16,6 +16,7 @@ mod login;
 mod memory;
 mod namespace;
 mod place;
+mod plugin;
 mod pod;
 mod ports;
 mod provider;

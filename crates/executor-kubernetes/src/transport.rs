@@ -1,5 +1,6 @@
 //! The way of each request to the API server.
 
+use crate::plugin;
 use executor_core::BoxError;
 use futures_util::future::BoxFuture;
 use http::header::RETRY_AFTER;
@@ -24,10 +25,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// Returns a client whose small messages do not wait for one another in the kernel, as those of `kube` do (40 ms each): a script's stage
 /// is a handful of them.
-pub(crate) fn client(access: Config) -> Result<Client, kube::Error> {
-    if access.proxy_url.is_some() {
-        return Client::try_from(access);
-    }
+pub(crate) fn client(mut access: Config) -> Result<Client, BoxError> {
+    plugin::prepare(&mut access);
+    let made = if access.proxy_url.is_some() {
+        Client::try_from(access.clone())
+    } else {
+        without_proxy(access.clone())
+    };
+    made.map_err(|error| plugin::in_words(error.into(), &access))
+}
+
+fn without_proxy(access: Config) -> Result<Client, kube::Error> {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
     connector.set_nodelay(true);
@@ -97,10 +105,11 @@ where
         request: Request<Body>,
     ) -> Result<Response<B>, BoxError> {
         let sender = self.sender.clone();
-        match login {
+        let sent = match login {
             Some(login) => login.layer(sender).oneshot(request).await,
-            None => sender.oneshot(request).await,
-        }
+            None => return sender.oneshot(request).await,
+        };
+        sent.map_err(|error| plugin::in_words(error, &self.access))
     }
 
     /// Returns whether another reading of the login may have another result.
@@ -118,7 +127,7 @@ where
         let access = Arc::clone(&self.access);
         // It may start a program, whose answer counts also if it comes after the end of this request.
         let renewing = tokio::task::spawn_blocking(move || {
-            *current = login(&access)?;
+            *current = login(&access).map_err(|error| plugin::in_words(error.into(), &access))?;
             Ok(current.clone())
         });
         renewing.await?
