@@ -36,4 +36,5 @@ pub use config::{
 };
 pub use error::KubernetesError;
 pub use executor::KubernetesExecutor;
+pub use pod::InvalidSetting;
 pub use provider::{KubernetesProvider, provider};

@@ -1,5 +1,6 @@
 //! The cluster of `--executor kubernetes`, from settings and options.
 
+use super::setting_error::refuse;
 use crate::args::DockerArgs;
 use crate::failure::Failure;
 use anyhow::anyhow;
@@ -17,14 +18,16 @@ pub(super) fn kubernetes_config(
     for (key, value) in settings.section("kubernetes") {
         let mut value = serde_json::to_value(value).map_err(Failure::usage)?;
         match key {
-            "node-selector" => value = labels(&value)?,
+            "node-selector" => {
+                value = labels(&value).map_err(|why| refused(settings, key, &why))?;
+            }
             // Else Kubernetes refuses an image whose user is root.
             "run-as-user" if value == "image" => {
                 let context = json!({ "run_as_non_root": false });
                 said.insert("pod_security_context".to_owned(), context);
                 continue;
             }
-            "run-as-user" => value = number(&value)?,
+            "run-as-user" => value = number(&value).map_err(|why| refused(settings, key, &why))?,
             _ => {}
         }
         said.insert(key.replace('-', "_"), value);
@@ -46,8 +49,23 @@ pub(super) fn kubernetes_config(
     // The user wrote the jobs, or at least chose to run them, so every pull policy is allowed.
     let all = ["always", "if-not-present", "never"];
     said.insert("allowed_pull_policies".to_owned(), all.as_slice().into());
-    serde_json::from_value(Value::Object(said))
-        .map_err(|error| wrong(&strip_controls(&error.to_string())))
+    let config: KubernetesConfig = serde_json::from_value(Value::Object(said))
+        .map_err(|error| wrong(&strip_controls(&error.to_string())))?;
+    config.check().map_err(|invalid| {
+        let key = invalid.key.replace('_', "-");
+        let why = format!("is {:?}: expected {}", invalid.value, invalid.expected);
+        refused(settings, &key, &why)
+    })?;
+    Ok(config)
+}
+
+/// Returns the error of a key.
+fn refused(settings: &Settings, key: &str, why: &str) -> Failure {
+    refuse(
+        settings,
+        ("kubernetes", None, key),
+        &format!("`{key}` {why}"),
+    )
 }
 
 fn policies(given: &[String]) -> Option<Value> {
@@ -55,25 +73,23 @@ fn policies(given: &[String]) -> Option<Value> {
 }
 
 /// Returns the number of a user.
-fn number(text: &Value) -> Result<Value, Failure> {
+fn number(text: &Value) -> Result<Value, String> {
     let number = text.as_str().and_then(|it| it.parse::<u32>().ok());
-    number.map(Value::from).ok_or_else(|| {
-        wrong(&format!(
-            "run-as-user: {text} is neither a number nor `image`"
-        ))
-    })
+    number
+        .map(Value::from)
+        .ok_or_else(|| format!("is {text}: expected a number or `image`"))
 }
 
 /// Returns labels written as `name=value`.
-fn labels(texts: &Value) -> Result<Value, Failure> {
+fn labels(texts: &Value) -> Result<Value, String> {
     let texts = texts.as_array().into_iter().flatten();
     let labels = texts.filter_map(Value::as_str).map(|text| {
         let (name, value) = text
             .split_once('=')
-            .ok_or_else(|| wrong(&format!("node-selector: {text:?} is not `name=value`")))?;
+            .ok_or_else(|| format!("has {text:?}: expected `name=value`"))?;
         Ok((name.to_owned(), Value::from(value)))
     });
-    let labels: Map<String, Value> = labels.collect::<Result<_, Failure>>()?;
+    let labels: Map<String, Value> = labels.collect::<Result<_, String>>()?;
     Ok(labels.into())
 }
 
@@ -113,14 +129,30 @@ mod tests {
         assert!(of_image.run_as_user.is_none() && of_image.pod_security_context.is_some());
         let of_settings = |text: &str| read(&format!("[kubernetes]\n{text}\n"), &options);
         for (refused, expected) in [
-            (users("root"), "\"root\" is neither a number nor `image`"),
+            (
+                users("root"),
+                "`run-as-user` is \"root\": expected a number or `image`",
+            ),
             (
                 of_settings("node-selector = ['disk']"),
-                "\"disk\" is not `name=value`",
+                "`node-selector` has \"disk\": expected `name=value`",
+            ),
+            (
+                of_settings("node-selector = ['disk=very fast']"),
+                "`node-selector` is \"disk=very fast\": expected a label such as disk=fast or example.com/disk=fast",
+            ),
+            (
+                of_settings("cpu-request = 'half'"),
+                "`cpu-request` is \"half\": expected a quantity such as 500m, 2 or 1Gi",
             ),
         ] {
             let refused = refused.expect_err("refused");
-            assert!(refused.contains(expected), "{refused}");
+            let place = refused.split_once('`').map(|(place, _)| place);
+            assert!(
+                place.is_some_and(|it| it.starts_with("c.toml:2:")),
+                "{refused}"
+            );
+            assert!(refused.ends_with(expected), "{refused}");
         }
     }
 }

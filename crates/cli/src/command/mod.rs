@@ -48,6 +48,7 @@ mod run;
 mod run_options;
 mod run_outputs;
 mod run_view;
+mod setting_error;
 mod shell;
 mod shell_on_failure;
 mod show;

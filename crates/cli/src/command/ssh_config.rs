@@ -1,5 +1,6 @@
 //! The hosts that jobs run on over SSH.
 
+use super::setting_error::refuse;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
 use console::strip_controls;
@@ -8,9 +9,6 @@ use serde_json::{Map, Value};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use workstation::Settings;
-
-/// The section, the name or number of one of several, and the key.
-type Setting<'s> = (&'s str, Option<&'s str>, &'s str);
 
 /// Returns the settings of `[ssh]` and `[[ssh.hosts]]`.
 ///
@@ -66,24 +64,6 @@ fn check(settings: &Settings, config: SshConfig) -> Result<SshConfig, Failure> {
         refuse(settings, (section, of, invalid.key), &invalid.message)
     })?;
     Ok(config)
-}
-
-/// Returns the error of a setting, with its place or, if it is missing, that of another one in its table.
-fn refuse(settings: &Settings, at: Setting<'_>, why: &str) -> Failure {
-    let (section, of, key) = at;
-    let table: Vec<_> = settings
-        .effective()
-        .into_iter()
-        .filter(|it| it.section.name == section && it.of.as_deref() == of)
-        .collect();
-    let own = table.iter().find(|it| it.key.name == key);
-    let place = own
-        .or(table.first())
-        .and_then(|it| it.origin.place())
-        .map_or_else(String::new, |place| {
-            format!("{}:{}:{}: ", place.file.display(), place.line, place.column)
-        });
-    Failure::usage(anyhow!("{place}{why}"))
 }
 
 /// Returns one section, with the password to which it refers.

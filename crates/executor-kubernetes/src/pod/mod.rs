@@ -9,6 +9,7 @@ mod patch;
 mod resources;
 mod security;
 mod service;
+mod setting_check;
 #[cfg(test)]
 mod tests;
 mod volume;
@@ -16,6 +17,7 @@ mod volume;
 pub(crate) use draft::{Objects, Request, objects};
 pub(crate) use resources::billionths;
 pub(crate) use service::{Offer, offers};
+pub use setting_check::InvalidSetting;
 
 /// The container that runs the job's scripts.
 pub(crate) const BUILD: &str = "build";

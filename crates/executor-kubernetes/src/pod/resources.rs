@@ -18,14 +18,14 @@ pub(super) enum Scope {
 }
 
 /// A quantity of the settings, and the most that a job may make of it.
-struct Setting<'c> {
-    key: &'static str,
-    value: Option<&'c str>,
-    max_key: &'static str,
-    max: Option<&'c str>,
+pub(super) struct Setting<'c> {
+    pub(super) key: &'static str,
+    pub(super) value: Option<&'c str>,
+    pub(super) max_key: &'static str,
+    pub(super) max: Option<&'c str>,
 }
 
-fn settings(config: &KubernetesConfig, scope: Scope) -> Vec<Setting<'_>> {
+pub(super) fn settings(config: &KubernetesConfig, scope: Scope) -> Vec<Setting<'_>> {
     macro_rules! settings {
         ($($key:ident $max:ident,)*) => {
             vec![$(Setting {
