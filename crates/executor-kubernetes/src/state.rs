@@ -57,6 +57,10 @@ const REFUSALS: [&str; 5] = [
     "no match for platform",
 ];
 
+/// Why the agent ends by itself.
+const LEFT: &str =
+    "the environment of the job was removed, as no runner came back in time (`orphan-grace`)";
+
 impl PodState {
     pub(crate) fn of(pod: &Pod) -> Self {
         let ended = |reason: String, may_retry| Self::Ended {
@@ -85,7 +89,7 @@ impl PodState {
             .clone()
             .any(|it| it.name == BUILD && it.state.as_ref().is_some_and(|it| it.running.is_some()));
         // A service may end, or be started again, while the job runs.
-        for container in of_services.clone().filter(|_| !runs).chain(of_job) {
+        for container in of_services.clone().filter(|_| !runs).chain(of_job.clone()) {
             if let Some((reason, may_retry)) = fault(container) {
                 return Self::Ended {
                     reason: format!("container {}: {reason}", container.name),
@@ -94,17 +98,21 @@ impl PodState {
                 };
             }
         }
+        let is_left = of_job.clone().any(is_left);
         match status.phase.as_deref() {
             Some("Failed" | "Succeeded") => {
                 let reason = status.reason.clone().unwrap_or_default();
                 let message = status.message.clone().unwrap_or_default();
                 let mut words = words(&[&reason, &message]);
                 if words.is_empty() {
-                    "it has ended".clone_into(&mut words);
+                    let usual = if is_left { LEFT } else { "it has ended" };
+                    usual.clone_into(&mut words);
                 }
                 return ended(words, reason != "DeadlineExceeded");
             }
             Some("Unknown") => return ended("its node does not answer".to_owned(), true),
+            // Services may run on for a moment.
+            _ if is_left => return ended(LEFT.to_owned(), true),
             _ if runs => return Self::Running(of_services.filter_map(ends).collect()),
             _ => {}
         }
@@ -176,12 +184,23 @@ fn fault(container: &ContainerStatus) -> Option<(String, bool)> {
     let terminated = state
         .terminated
         .as_ref()
-        .filter(|_| container.name == BUILD)?;
+        .filter(|_| container.name == BUILD && !is_left(container))?;
     let reason = terminated.reason.clone().unwrap_or_default();
     let message = terminated.message.clone().unwrap_or_default();
     let code = format!("exit code {}", terminated.exit_code);
     // The same job needs the same memory.
     Some((words(&[&reason, &message, &code]), reason != "OOMKilled"))
+}
+
+/// Returns whether the agent has ended by itself: its exit code is then 0. A reason of the pod, such as its deadline, comes first.
+fn is_left(container: &ContainerStatus) -> bool {
+    let state = container.state.as_ref();
+    let terminated = state.and_then(|it| it.terminated.as_ref());
+    let has_completed = terminated.is_some_and(|it| {
+        // The agent also ends with 0 after a kill for lack of memory.
+        it.exit_code == 0 && it.reason.as_deref() != Some("OOMKilled")
+    });
+    container.name == BUILD && has_completed
 }
 
 /// Returns the ends of a service; `None` without one.
@@ -299,6 +318,28 @@ mod tests {
             PodState::Pending(Some("R: 0/1 nodes".to_owned()))
         );
         assert_eq!(condition("PodScheduled", "True"), PodState::Pending(None));
+    }
+
+    #[test]
+    fn agent_that_ended_by_itself_was_left() {
+        let completed = json!({ "terminated": { "exitCode": 0, "reason": "Completed" } });
+        let build = container("build", &completed);
+        let service = container("svc-0", &json!({ "running": {} }));
+        assert_eq!(
+            state_with(&[service], std::slice::from_ref(&build)),
+            ended(LEFT, true)
+        );
+        let killed = json!({ "terminated": { "exitCode": 0, "reason": "OOMKilled" } });
+        let reason = "container build: OOMKilled: exit code 0";
+        assert_eq!(state_of("build", &killed), ended(reason, false));
+        let of_pod = |reason: &str| {
+            state(&json!({ "phase": "Failed", "reason": reason, "containerStatuses": [build] }))
+        };
+        assert_eq!(of_pod(""), ended(LEFT, true));
+        assert_eq!(
+            of_pod("DeadlineExceeded"),
+            ended("DeadlineExceeded", false)
+        );
     }
 
     #[test]
