@@ -27,6 +27,7 @@ mod rounds;
 mod run;
 mod skipped;
 mod source;
+mod stop;
 mod test;
 mod tidy;
 mod tool;

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
+use crate::stop::{self, Running};
+
 /// Returns the cargo that runs xtask, so that a selected toolchain stays in use.
 pub(crate) fn cargo() -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
@@ -22,9 +24,13 @@ pub(crate) fn cargo() -> Command {
 /// Fails when the program cannot be started or is unsuccessful.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let shown = show(command);
-    let status = command
-        .status()
-        .with_context(|| format!("start `{shown}`"))?;
+    let started = command.spawn();
+    let mut child = started.with_context(|| format!("start `{shown}`"))?;
+    let running = Running::new(child.id());
+    let ended = child.wait();
+    drop(running);
+    let status = ended.with_context(|| format!("wait for `{shown}`"))?;
+    stop::check().with_context(|| format!("`{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed, {status}");
     }

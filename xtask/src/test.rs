@@ -18,7 +18,7 @@ use crate::docker::{self, Daemon, Over, Way};
 use crate::kubernetes::Node;
 use crate::skipped::Skipped;
 use crate::workspace::{PREFIX, Workspace};
-use crate::{built, guest, kubernetes, python, rounds, run};
+use crate::{built, guest, kubernetes, python, rounds, run, stop};
 
 /// The variable with the number of tests that a test program runs at once.
 const THREADS: &str = "RUST_TEST_THREADS";
@@ -213,6 +213,7 @@ pub(crate) fn run_with_engine(
     if let Some(shared) = &shared {
         command.env(agent::VARIABLE, shared.program());
     }
+    stop::check()?;
     run::run(&mut command)
 }
 
@@ -229,11 +230,13 @@ pub(crate) fn run_with_node(workspace: &Workspace, words: &[String]) -> anyhow::
     command.args(args);
     node.tell(&mut command);
     tell_agent(&mut command, built.as_deref());
+    stop::check()?;
     run::run(&mut command)
 }
 
 /// Starts a Kubernetes node.
 fn node(workspace: &Workspace) -> anyhow::Result<Node> {
+    stop::listen()?;
     debian::provide(NODE_TOOLS)?;
     kubernetes::start(&workspace.root, &workspace.target_directory)
         .context("the tests need a Kubernetes node, and here is none")
@@ -244,6 +247,7 @@ fn engine(workspace: &Workspace, args: &[String]) -> anyhow::Result<Option<Daemo
     if env::var_os(docker::ADDRESS).is_some() || !wants_engine(args) {
         return Ok(None);
     }
+    stop::listen()?;
     debian::provide(ENGINE_TOOLS)?;
     docker::start(&workspace.target_directory)
         .context("the tests need a Docker Engine, and here is none")

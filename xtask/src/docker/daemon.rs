@@ -11,7 +11,7 @@ use std::{env, process, thread};
 use anyhow::{Context, bail};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::run;
+use crate::{run, stop};
 
 /// The timeout for an engine to start. Its first start on a slow disk takes some seconds.
 const START: Duration = Duration::from_mins(2);
@@ -147,6 +147,7 @@ impl Daemon {
             if started.elapsed() > START {
                 bail!("dockerd does not answer:\n{}", self.log_end());
             }
+            stop::check()?;
             thread::sleep(Duration::from_millis(100));
         }
     }

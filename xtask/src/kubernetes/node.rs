@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 
 use super::{VARIABLE, certificates, images};
 use crate::docker::{mount_memory, unmount};
-use crate::run;
+use crate::{run, stop};
 
 /// How long a node may take to be ready. It takes ten seconds on an idle machine.
 const START: Duration = Duration::from_mins(3);
@@ -21,19 +21,37 @@ const START: Duration = Duration::from_mins(3);
 pub(crate) struct Node {
     child: Child,
     programs: PathBuf,
-    /// Short, because the length of a socket path is limited.
-    directory: PathBuf,
+    directory: Directory,
+}
+
+/// The files of a node. They are removed when this is dropped, which comes after the end of the node.
+#[derive(Debug)]
+struct Directory(PathBuf);
+
+impl Directory {
+    fn make() -> anyhow::Result<Self> {
+        // Short, because the length of a socket path is limited.
+        let directory = Self(env::temp_dir().join(name(process::id())));
+        fs::create_dir_all(&directory.0)?;
+        if let Err(error) = mount_memory(&directory.0) {
+            println!("test: {} is on the disk: {error:#}", directory.0.display());
+        }
+        Ok(directory)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        remove(&self.0, process::id());
+    }
 }
 
 impl Node {
     pub(super) fn start(root: &Path, programs: &Path) -> anyhow::Result<Self> {
         sweep();
         let id = process::id();
-        let directory = env::temp_dir().join(name(id));
-        fs::create_dir_all(&directory)?;
-        if let Err(error) = mount_memory(&directory) {
-            println!("test: {} is on the disk: {error:#}", directory.display());
-        }
+        let place = Directory::make()?;
+        let directory = place.0.clone();
         fs::create_dir_all(directory.join("images"))?;
         fs::create_dir_all(directory.join("cni"))?;
         images::make(&directory.join("images")).context("make the images of the node")?;
@@ -72,7 +90,7 @@ impl Node {
         let node = Self {
             child,
             programs: programs.to_owned(),
-            directory,
+            directory: place,
         };
         node.join_network(&host_ip)?;
         node.wait_until_ready()?;
@@ -92,7 +110,7 @@ impl Node {
     }
 
     fn settings(&self) -> PathBuf {
-        self.directory.join("administrator.kubeconfig")
+        self.directory.0.join("administrator.kubeconfig")
     }
 
     /// Connects the network of the node with this one.
@@ -108,6 +126,7 @@ impl Node {
             if begun.elapsed() > START {
                 bail!("the node has no process");
             }
+            stop::check()?;
             thread::sleep(Duration::from_millis(10));
         };
         let device = format!("rwk{id}");
@@ -137,13 +156,14 @@ impl Node {
             if begun.elapsed() > START {
                 bail!("the node is not ready:\n{}", self.log_ends());
             }
+            stop::check()?;
             thread::sleep(Duration::from_millis(100));
         }
         Ok(())
     }
 
     fn log_ends(&self) -> String {
-        let files = fs::read_dir(&self.directory)
+        let files = fs::read_dir(&self.directory.0)
             .into_iter()
             .flatten()
             .flatten();
@@ -163,7 +183,6 @@ impl Drop for Node {
         // It kills the first process of the node, and so all.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        remove(&self.directory, process::id());
     }
 }
 
