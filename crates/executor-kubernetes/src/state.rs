@@ -1,7 +1,7 @@
 //! What Kubernetes says of a pod: a pure function of the object.
 
 use crate::pod::BUILD;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
 /// How far a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,9 @@ const HOPELESS: [&str; 9] = [
 /// Those that mean the image.
 const UNPULLED: [&str; 3] = ["ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull"];
 
+/// The reasons of a container that has ended without having run.
+const UNSTARTED: [&str; 2] = ["StartError", "ContainerCannotRun"];
+
 /// Words of registries and container runtimes for what another attempt does not change.
 const REFUSALS: [&str; 5] = [
     "not found",
@@ -91,8 +94,13 @@ impl PodState {
         // A service may end, or be started again, while the job runs.
         for container in of_services.clone().filter(|_| !runs).chain(of_job.clone()) {
             if let Some((reason, may_retry)) = fault(container) {
+                let (name, image) = (&container.name, &container.image);
+                let who = match &**name {
+                    BUILD => format!("container {name}"),
+                    service => format!("the service {service} ({image})"),
+                };
                 return Self::Ended {
-                    reason: format!("container {}: {reason}", container.name),
+                    reason: format!("{who}: {reason}"),
                     may_retry,
                     unpulled: is_unpulled(container).then(|| container.name.clone()),
                 };
@@ -168,28 +176,34 @@ fn fault(container: &ContainerStatus) -> Option<(String, bool)> {
             return None;
         }
         let message = waiting.message.clone().unwrap_or_default();
-        let last = container
-            .last_state
-            .as_ref()
-            .and_then(|it| it.terminated.as_ref());
-        let code = last.map(|it| format!("exit code {}", it.exit_code));
+        let last = container.last_state.as_ref();
+        if let Some(last) = last.and_then(|it| it.terminated.as_ref()) {
+            // The message of the waiting container has only the pause.
+            return Some((words(&[&reason, &ending(last)]), false));
+        }
         let is_pull = matches!(&*reason, "ErrImagePull" | "ImagePullBackOff");
         let may_retry = is_pull && !REFUSALS.iter().any(|it| message.contains(it));
-        return Some((
-            words(&[&reason, &message, &code.unwrap_or_default()]),
-            may_retry,
-        ));
+        return Some((words(&[&reason, &message]), may_retry));
     }
-    // A sidecar is started again; what it says is in `waiting`.
-    let terminated = state
-        .terminated
-        .as_ref()
-        .filter(|_| container.name == BUILD && !is_left(container))?;
-    let reason = terminated.reason.clone().unwrap_or_default();
-    let message = terminated.message.clone().unwrap_or_default();
-    let code = format!("exit code {}", terminated.exit_code);
+    let terminated = state.terminated.as_ref()?;
+    let reason = terminated.reason.as_deref().unwrap_or_default();
+    if container.name != BUILD {
+        // A sidecar that has run is started again; what it says is in `waiting`.
+        return UNSTARTED
+            .contains(&reason)
+            .then(|| (ending(terminated), false));
+    }
     // The same job needs the same memory.
-    Some((words(&[&reason, &message, &code]), reason != "OOMKilled"))
+    let may_retry = reason != "OOMKilled";
+    (!is_left(container)).then(|| (ending(terminated), may_retry))
+}
+
+/// Returns how a container ended.
+fn ending(terminated: &ContainerStateTerminated) -> String {
+    let [reason, message] =
+        [&terminated.reason, &terminated.message].map(|it| it.as_deref().unwrap_or_default());
+    let code = format!("exit code {}", terminated.exit_code);
+    words(&[reason, message, &code])
 }
 
 /// Returns whether the agent has ended by itself: its exit code is then 0. A reason of the pod, such as its deadline, comes first.
@@ -210,15 +224,12 @@ fn ends(service: &ContainerStatus) -> Option<ServiceEnds> {
     let now = state.and_then(|it| it.terminated.as_ref());
     let before = service.last_state.as_ref();
     let terminated = now.or(before.and_then(|it| it.terminated.as_ref()))?;
-    let [reason, message] =
-        [&terminated.reason, &terminated.message].map(|it| it.as_deref().unwrap_or_default());
-    let code = format!("exit code {}", terminated.exit_code);
     Some(ServiceEnds {
         container: service.name.clone(),
         image: service.image.clone(),
         // The kubelet counts the starts after the first one.
         count: service.restart_count + i32::from(!runs),
-        reason: words(&[reason, message, &code]),
+        reason: ending(terminated),
     })
 }
 
@@ -300,7 +311,16 @@ mod tests {
         let waiting = json!({ "waiting": { "reason": "PodInitializing" } });
         assert_eq!(
             beside(&waiting),
-            ended("container svc-0: CrashLoopBackOff", false)
+            ended("the service svc-0 (i): CrashLoopBackOff", false)
+        );
+        let unstarted = json!({ "terminated": { "reason": "StartError", "message": "no such file", "exitCode": 128 } });
+        let unstarted = container("svc-0", &unstarted);
+        assert_eq!(
+            state_with(&[unstarted], &[container("build", &waiting)]),
+            ended(
+                "the service svc-0 (i): StartError: no such file: exit code 128",
+                false
+            )
         );
         let evicted = json!({ "phase": "Failed", "reason": "Evicted", "message": "low on memory" });
         assert_eq!(state(&evicted), ended("Evicted: low on memory", true));
@@ -336,10 +356,7 @@ mod tests {
             state(&json!({ "phase": "Failed", "reason": reason, "containerStatuses": [build] }))
         };
         assert_eq!(of_pod(""), ended(LEFT, true));
-        assert_eq!(
-            of_pod("DeadlineExceeded"),
-            ended("DeadlineExceeded", false)
-        );
+        assert_eq!(of_pod("DeadlineExceeded"), ended("DeadlineExceeded", false));
     }
 
     #[test]

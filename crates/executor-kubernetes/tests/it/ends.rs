@@ -14,7 +14,7 @@ use kube::Api;
 use kube::api::{DeleteParams, EvictParams, PostParams};
 use serde_json::json;
 use std::time::Duration;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// A program whose memory grows until it is killed.
 const GROW: &str = "awk 'BEGIN { x = \"x\"; while (1) x = x x }'";
@@ -193,6 +193,41 @@ async fn admission_policy_refuses_in_its_own_words() {
     let delete = DeleteParams::default();
     bindings.delete(&name, &delete).await.unwrap();
     policies.delete(&name, &delete).await.unwrap();
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn service_that_cannot_start_ends_the_job_at_once() {
+    let Some(cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    let provider = cluster.provider();
+    let with = |service| {
+        let mut job = job(BUSYBOX);
+        job.services = vec![service];
+        open(&provider, job)
+    };
+    let missing = Image {
+        command: vec!["/does/not/exist".to_owned()],
+        ..Image::named(BUSYBOX)
+    };
+    for (service, who, why) in [
+        (missing, "runwright.test/busybox:1", "no such file"),
+        (
+            Image::named("runwright.test/none:1"),
+            "runwright.test/none:1",
+            "ErrImagePull",
+        ),
+    ] {
+        let opening = timeout(Duration::from_mins(1), with(service));
+        let Err((error, mut executor)) = opening.await.unwrap() else {
+            panic!("it was prepared");
+        };
+        let text = error.chain();
+        let who = format!("the service svc-0 ({who}): ");
+        assert!(text.contains(&who) && text.contains(why), "{text}");
+        executor.cleanup().await.unwrap();
+    }
     cluster.end().await;
 }
 
