@@ -168,7 +168,7 @@ async fn agent_that_cannot_be_written_is_an_error_at_once() {
         panic!("it was prepared");
     };
     let text = error.chain();
-    let expected = "the agent cannot be written to /runwright: head: ";
+    let expected = "the agent cannot be written to /runwright: dd: ";
     assert!(text.contains(expected), "{text}");
     executor.cleanup().await.unwrap();
     assert_eq!(cluster.left().await, Vec::<String>::new());
