@@ -184,8 +184,14 @@ impl Exchange<'_> {
             Method::Get => client.get(url),
             Method::Head => client.head(url),
             Method::PostJson(json) => client.post(url).body(json.clone()),
-            Method::Post(body) => client.post(url).body(opened(body).await.map_err(settled)?),
-            Method::Put(body) => client.put(url).body(opened(body).await.map_err(settled)?),
+            Method::Post(_) => client.post(url),
+            Method::Put(_) => client.put(url),
+            Method::Patch(_) => client.patch(url),
+            Method::Delete(_) => client.delete(url),
+        };
+        let asked = match self.hop.method.body() {
+            Some(body) => asked.body(opened(body).await.map_err(settled)?),
+            None => asked,
         };
         let asked = asked.headers(self.headers().map_err(settled)?);
         let answer = asked.send().await.map_err(failed)?;
@@ -211,19 +217,16 @@ impl Exchange<'_> {
         let fixed = HeaderValue::from_static;
         // Nothing is decompressed here, so a small response cannot expand to a large one.
         headers.insert("accept-encoding", fixed("identity"));
-        match &self.hop.method {
-            Method::PostJson(_) => {
-                headers.insert("content-type", fixed("application/json"));
+        if let Method::PostJson(_) = &self.hop.method {
+            headers.insert("content-type", fixed("application/json"));
+        }
+        if let Some(body) = self.hop.method.body() {
+            headers.insert("content-length", body.length().into());
+            if let Ok(kind) = HeaderValue::from_str(&body.content_type)
+                && !kind.is_empty()
+            {
+                headers.insert("content-type", kind);
             }
-            Method::Post(body) | Method::Put(body) => {
-                headers.insert("content-length", body.length().into());
-                if let Ok(kind) = HeaderValue::from_str(&body.content_type)
-                    && !kind.is_empty()
-                {
-                    headers.insert("content-type", kind);
-                }
-            }
-            Method::Get | Method::Head => {}
         }
         if let Some(accept) = &self.request.accept
             && let Ok(accept) = HeaderValue::from_str(accept)
@@ -234,16 +237,12 @@ impl Exchange<'_> {
             return Ok(headers);
         }
         if let Some(credential) = &self.request.credential {
-            let none = || {
-                WebError::Address(format!(
-                    "what is to be sent as `{}` has characters that no header may have",
-                    credential.header
-                ))
-            };
-            let name = HeaderName::from_bytes(credential.header.as_bytes()).map_err(|_| none())?;
-            let mut value = HeaderValue::from_str(credential.value.expose()).map_err(|_| none())?;
+            let mut value = value_of(credential.header, credential.value.expose())?;
             value.set_sensitive(true);
-            headers.insert(name, value);
+            headers.insert(name_of(credential.header)?, value);
+        }
+        for (name, value) in &self.request.headers {
+            headers.insert(name_of(name)?, value_of(name, value)?);
         }
         if let Some(etag) = &self.request.etag
             && let Ok(etag) = HeaderValue::from_str(etag)
@@ -254,10 +253,25 @@ impl Exchange<'_> {
     }
 }
 
+fn name_of(header: &str) -> Result<HeaderName, WebError> {
+    HeaderName::from_bytes(header.as_bytes()).map_err(|_| not_a_header(header))
+}
+
+fn value_of(header: &str, value: &str) -> Result<HeaderValue, WebError> {
+    HeaderValue::from_str(value).map_err(|_| not_a_header(header))
+}
+
+fn not_a_header(header: &str) -> WebError {
+    WebError::Address(format!(
+        "the value for `{header}` has characters that no header may have"
+    ))
+}
+
 /// Opens a body for one attempt.
 async fn opened(body: &Body) -> Result<reqwest::Body, WebError> {
     let opened = match &body.content {
         Content::Bytes(bytes) => Ok(bytes.clone().into()),
+        Content::Shared(bytes) => Ok(bytes.clone().into()),
         Content::File {
             path,
             offset,

@@ -1,3 +1,4 @@
+use bytes::Bytes;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ pub struct Body {
 pub enum Content {
     /// In memory.
     Bytes(Vec<u8>),
+    /// In memory that others use as well; no attempt copies them.
+    Shared(Bytes),
     /// In a range of a file, which is read while it is sent.
     File {
         /// The path of the file.
@@ -44,6 +47,7 @@ impl Content {
     fn length(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Shared(bytes) => bytes.len() as u64,
             Self::File { length, .. } => *length,
         }
     }

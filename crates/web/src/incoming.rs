@@ -29,6 +29,12 @@ impl Incoming {
         self.headers().get(name)?.to_str().ok()
     }
 
+    /// Returns the names and values of all headers whose values are text.
+    pub fn text_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let headers = self.headers().iter();
+        headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+    }
+
     /// Returns the next piece of the body, or `None` at its end.
     ///
     /// # Errors
@@ -81,23 +87,16 @@ impl Incoming {
         Ok(Response {
             status: self.status,
             body,
-            headers: self.texts(),
+            headers: self
+                .text_headers()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
             url: self.url,
         })
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {
         self.answer.headers()
-    }
-
-    /// Returns the headers whose values are text.
-    fn texts(&self) -> Vec<(String, String)> {
-        let headers = self.headers().iter();
-        let texts = headers.filter_map(|(name, value)| {
-            let value = value.to_str().ok()?;
-            Some((name.as_str().to_owned(), value.to_owned()))
-        });
-        texts.collect()
     }
 
     fn broken(&self, error: &reqwest::Error) -> (WebError, Ending) {

@@ -67,7 +67,7 @@ mod trust;
 
 pub use body::{Body, Content};
 pub use error::WebError;
-pub use options::{Limits, Reach, WebOptions};
+pub use options::{Identity, Limits, Reach, WebOptions};
 pub use origin::Origin;
 pub use proxies::Proxies;
 pub use request::{Credential, Method, Request};

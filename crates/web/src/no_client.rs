@@ -48,6 +48,11 @@ pub struct Incoming {
 )]
 impl Incoming {
     /// Is never called.
+    pub fn text_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        std::iter::empty()
+    }
+
+    /// Is never called.
     pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, WebError> {
         match self.never {}
     }

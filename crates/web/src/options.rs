@@ -14,6 +14,17 @@ pub struct WebOptions {
     pub proxies: Proxies,
     /// PEM files of certificates that are trusted in addition to those of the system.
     pub authorities: Vec<PathBuf>,
+    /// The certificate with which the sender identifies itself to servers that ask for one.
+    pub identity: Option<Identity>,
+}
+
+/// A certificate of the sender, in PEM files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate, and those that lead to its authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
 }
 
 /// Which servers may be reached.
@@ -30,6 +41,8 @@ pub struct Reach {
     /// The servers that the user named: the user's GitLabs. A server named as `http://host` is also let in at
     /// `https://host`, in case it has moved there.
     pub named: HashSet<Origin>,
+    /// Whether all servers count as named, because only a trusted server names others. Default: no.
+    pub anywhere: bool,
     /// Hosts that may be requested over plain `http`: names, `*.example.com`, and addresses.
     pub plain: Vec<String>,
     /// Hosts that may have private addresses: names, `*.example.com`, addresses, or networks such as `10.0.0.0/8`.

@@ -18,6 +18,8 @@ pub struct Request {
     pub etag: Option<String>,
     /// The media types that the caller understands, as an `Accept` header; `None` accepts all.
     pub accept: Option<String>,
+    /// Further headers; only the server of `url` receives them.
+    pub headers: Vec<(&'static str, String)>,
 }
 
 /// A header that authenticates the sender to a server.
@@ -42,6 +44,23 @@ pub enum Method {
     Post(Body),
     /// Stores a body at the address. The server may receive it twice.
     Put(Body),
+    /// Changes a resource by a body. The server may receive it twice.
+    Patch(Body),
+    /// Removes a resource that the address and a body name. The server may receive it twice.
+    Delete(Body),
+}
+
+#[cfg(feature = "client")]
+impl Method {
+    /// Returns the body, except for that of `PostJson`.
+    pub(crate) fn body(&self) -> Option<&Body> {
+        match self {
+            Self::Post(body) | Self::Put(body) | Self::Patch(body) | Self::Delete(body) => {
+                Some(body)
+            }
+            Self::Get | Self::Head | Self::PostJson(_) => None,
+        }
+    }
 }
 
 impl Request {
@@ -53,6 +72,7 @@ impl Request {
             credential: None,
             etag: None,
             accept: None,
+            headers: Vec::new(),
         }
     }
 }
@@ -66,7 +86,7 @@ impl fmt::Debug for Request {
             .field("credential", &self.credential)
             .field("etag", &self.etag)
             .field("accept", &self.accept)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -78,6 +98,8 @@ impl fmt::Debug for Method {
             Self::Head => f.write_str("Head"),
             Self::Post(body) => write!(f, "Post({body:?})"),
             Self::Put(body) => write!(f, "Put({body:?})"),
+            Self::Patch(body) => write!(f, "Patch({body:?})"),
+            Self::Delete(body) => write!(f, "Delete({body:?})"),
             Self::PostJson(json) => write!(f, "PostJson({} bytes)", json.len()),
         }
     }

@@ -9,6 +9,7 @@ use url::{Host, Url};
 #[derive(Debug)]
 pub(crate) struct Rules {
     named: HashSet<Origin>,
+    anywhere: bool,
     plain: Vec<Hosts>,
     private: Vec<Hosts>,
 }
@@ -22,6 +23,7 @@ impl Rules {
         };
         Ok(Self {
             named: reach.named.clone(),
+            anywhere: reach.anywhere,
             plain: read(&reach.plain, "allow-http")?,
             private: read(&reach.private, "allow-private")?,
         })
@@ -115,6 +117,9 @@ impl Rules {
 
     /// Returns whether the user named a server, at this address or over `http` at the same host.
     fn is_named(&self, server: &Origin) -> bool {
+        if self.anywhere {
+            return true;
+        }
         let unencrypted = || Origin {
             scheme: "http".to_owned(),
             port: 80,

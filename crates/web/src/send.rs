@@ -41,7 +41,7 @@ impl Web {
         let clients = Clients::new(
             Rules::new(&options.reach)?,
             Routes::new(&options.proxies)?,
-            Trust::new(&options.authorities)?,
+            Trust::new(&options.authorities, options.identity.as_ref())?,
             resolver,
         );
         Ok(Self {

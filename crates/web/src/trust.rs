@@ -1,7 +1,7 @@
-use crate::WebError;
+use crate::{Identity, WebError};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 use std::fs;
@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(crate) struct Trust {
     authorities: Vec<CertificateDer<'static>>,
+    identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     provider: Arc<CryptoProvider>,
     /// Created on first use: plain `http` needs no authorities, and a small container has none.
     config: OnceLock<Result<ClientConfig, String>>,
@@ -19,7 +20,7 @@ pub(crate) struct Trust {
 
 impl Trust {
     /// Reads the authorities that the user named.
-    pub(crate) fn new(files: &[PathBuf]) -> Result<Self, WebError> {
+    pub(crate) fn new(files: &[PathBuf], identity: Option<&Identity>) -> Result<Self, WebError> {
         let mut authorities = Vec::new();
         for file in files {
             let read = read(file).map_err(|reason| {
@@ -32,6 +33,7 @@ impl Trust {
         }
         Ok(Self {
             authorities,
+            identity: identity.map(read_identity).transpose()?,
             // Set explicitly, so that a default installed elsewhere in the program has no effect.
             provider: Arc::new(ring::default_provider()),
             config: OnceLock::new(),
@@ -65,8 +67,27 @@ impl Trust {
         let config = config
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
-        Ok(config.with_no_client_auth())
+        let Some((certificates, key)) = &self.identity else {
+            return Ok(config.with_no_client_auth());
+        };
+        config
+            .with_client_auth_cert(certificates.clone(), key.clone_key())
+            .map_err(|error| format!("the certificate of this machine is unusable: {error}"))
     }
+}
+
+fn read_identity(
+    identity: &Identity,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), WebError> {
+    let unreadable = |file: &Path, reason: String| {
+        WebError::Setup(format!("`{}` cannot be read: {reason}", file.display()))
+    };
+    let certificates = CertificateDer::pem_file_iter(&identity.certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| unreadable(&identity.certificate, error.to_string()))?;
+    let key = PrivateKeyDer::from_pem_file(&identity.key)
+        .map_err(|error| unreadable(&identity.key, error.to_string()))?;
+    Ok((certificates, key))
 }
 
 /// Reads the certificates of a PEM file, which holds one or several.

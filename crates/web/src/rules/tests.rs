@@ -4,6 +4,7 @@ fn rules(named: &[&str], plain: &[&str], private: &[&str]) -> Rules {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let origin = |url: &&str| Origin::of(&Url::parse(url).expect("an address"));
     let reach = Reach {
+        anywhere: false,
         named: named.iter().filter_map(origin).collect(),
         plain: texts(plain),
         private: texts(private),

@@ -204,7 +204,7 @@ async fn invalid_token_is_reported_without_its_value() {
     let error = web.send(&request).await.expect_err("no header");
     assert_eq!(
         error.to_string(),
-        "what is to be sent as `private-token` has characters that no header may have"
+        "the value for `private-token` has characters that no header may have"
     );
     assert_eq!(server.connections(), 0);
 }

@@ -81,6 +81,7 @@ impl UserAccounts {
         WebOptions {
             reach: Reach {
                 named: self.servers(),
+                anywhere: false,
                 plain: include.allow_http.clone(),
                 private: include.allow_private.clone(),
             },
