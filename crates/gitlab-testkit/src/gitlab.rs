@@ -1,19 +1,13 @@
 use crate::fault::{Plan, Planned};
-use crate::repository::Repository;
-use crate::server::Running;
+use crate::server::{self, Running};
 use crate::tls::Tls;
 use crate::token::{Kind, Role, Token, Validity};
-use crate::world::{ProjectRecord, Visibility, World};
+use crate::world::World;
 use crate::{Fault, Group, Held, Page, Project, Request, Setup, TokenHandle, Variable};
 use parking_lot::Mutex;
-use std::collections::BTreeSet;
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::thread;
-use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// A GitLab on a loopback port that runs until it is dropped.
@@ -49,7 +43,7 @@ impl GitLab {
         let known = world.origin.set(format!("{scheme}://{address}"));
         known.expect("a world is served once");
         let acceptor = tls.as_ref().map(|it| it.acceptor.clone());
-        let running = Running::start(Arc::clone(&world), listener, acceptor);
+        let running = Running::start(server::router(Arc::clone(&world)), listener, acceptor);
         Self {
             world,
             address,
@@ -80,38 +74,12 @@ impl GitLab {
 
     /// Returns the folder that holds all repositories, each as `group/project.git`.
     pub fn repositories(&self) -> std::path::PathBuf {
-        self.world.folder.path().join("repositories")
+        self.world.repositories()
     }
 
     /// Creates a public project without commits, or returns the existing one with this path.
     pub fn project(&self, path: &str) -> Project {
-        let known = self.world.project(path);
-        let record = known.unwrap_or_else(|| self.create(path));
-        Project {
-            world: Arc::clone(&self.world),
-            id: record.id,
-            path: record.path,
-            repository: record.repository,
-            clock: record.clock,
-        }
-    }
-
-    fn create(&self, path: &str) -> ProjectRecord {
-        let folder = self.repositories().join(format!("{path}.git"));
-        let repository = Repository::create(folder);
-        let mut state = self.world.state();
-        let record = ProjectRecord {
-            id: state.projects.len() as u64 + 1,
-            path: path.to_owned(),
-            visibility: Visibility::Public,
-            protected: BTreeSet::from(["main".to_owned()]),
-            variables: Vec::new(),
-            lint: None,
-            clock: Arc::new(AtomicU64::new(0)),
-            repository,
-        };
-        state.projects.push(record.clone());
-        record
+        Project::of(&self.world, path)
     }
 
     /// Returns a group, which exists once it has a project or a variable.
@@ -243,25 +211,9 @@ impl GitLab {
     /// If another process took its port in the meantime.
     pub fn resume(&self) {
         self.stop();
-        let listener = bind_again(self.address).expect("its port is still free");
+        let listener = server::bind_again(self.address).expect("its port is still free");
         let acceptor = self.tls.as_ref().map(|it| it.acceptor.clone());
-        let running = Running::start(Arc::clone(&self.world), listener, acceptor);
+        let running = Running::start(server::router(Arc::clone(&self.world)), listener, acceptor);
         *self.running.lock() = Some(running);
-    }
-}
-
-/// Binds an address again, and retries while an old connection still occupies it.
-fn bind_again(address: SocketAddr) -> io::Result<TcpListener> {
-    let began = Instant::now();
-    loop {
-        match TcpListener::bind(address) {
-            Err(error)
-                if error.kind() == io::ErrorKind::AddrInUse
-                    && began.elapsed() < Duration::from_secs(30) =>
-            {
-                thread::sleep(Duration::from_millis(20));
-            }
-            bound => return bound,
-        }
     }
 }

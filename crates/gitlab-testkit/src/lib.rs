@@ -17,6 +17,9 @@
 //! # assert_eq!(sha.len(), 40);
 //! ```
 //!
+//! A [`JobServer`] is GitLab's side of the runner protocol: it hands out jobs, stores traces and artifacts, and checks
+//! that the runner keeps to the protocol. The module [`wire`] compares a runner with recordings of official ones.
+//!
 //! Functions panic on failure, because a test cannot recover from a repository that cannot be created.
 
 mod answer;
@@ -26,6 +29,7 @@ mod git;
 mod git_http;
 mod gitlab;
 mod group;
+mod job_server;
 mod page;
 mod paging;
 mod project;
@@ -40,11 +44,16 @@ mod token_handle;
 mod variable;
 mod web_page;
 mod who;
+pub mod wire;
 mod world;
 
 pub use fault::{Fault, Held};
 pub use gitlab::GitLab;
 pub use group::Group;
+pub use job_server::{
+    Call, CallAnswer, DropMoment, Endpoint, JobServer, JobServerState, Part, RangeCheck, Rule,
+    TraceCheck, Upload, Watch,
+};
 pub use page::Page;
 pub use project::Project;
 pub use request::Request;

@@ -19,6 +19,19 @@ pub struct Project {
 }
 
 impl Project {
+    /// Returns the project with this path, created if it does not exist.
+    pub(crate) fn of(world: &Arc<World>, path: &str) -> Self {
+        let known = world.project(path);
+        let record = known.unwrap_or_else(|| world.create_project(path));
+        Self {
+            world: Arc::clone(world),
+            id: record.id,
+            path: record.path,
+            repository: record.repository,
+            clock: record.clock,
+        }
+    }
+
     /// Returns its id.
     pub fn id(&self) -> u64 {
         self.id
@@ -97,6 +110,18 @@ impl Project {
     pub fn branch_at(&self, name: &str, commit: &str) {
         self.repository
             .point(&[format!("refs/heads/{name}")], commit);
+    }
+
+    /// Creates a ref at a commit, such as `refs/pipelines/1`, or moves an existing one there.
+    pub fn reference(&self, name: &str, commit: &str) {
+        self.repository.point(&[name.to_owned()], commit);
+    }
+
+    /// Adds a submodule to the default branch, which needs a commit; `url` may be relative. Returns the commit id.
+    pub fn submodule(&self, path: &str, url: &str, commit: &str) -> String {
+        let modules = format!("[submodule \"{path}\"]\n\tpath = {path}\n\turl = {url}\n");
+        self.commit(&[(".gitmodules", modules)]);
+        self.repository.link("main", path, commit, self.now())
     }
 
     /// Removes a tag.

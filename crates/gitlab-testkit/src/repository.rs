@@ -74,6 +74,17 @@ impl Repository {
             .expect("the branch was just made")
     }
 
+    /// Adds a commit whose entry `path` is a commit of another repository.
+    pub(crate) fn link(&self, branch: &str, path: &str, commit: &str, time: u64) -> String {
+        let reference = format!("refs/heads/{branch}");
+        let stream = format!(
+            "commit {reference}\ncommitter Test <test@example.com> {time} +0000\ndata 6\nchange\nfrom {reference}^0\nM 160000 {commit} {path}\n"
+        );
+        git::run(&self.folder, &["fast-import", "--quiet"], stream.as_bytes());
+        self.commit_of(&reference)
+            .expect("the branch was just made")
+    }
+
     /// Points refs at a commit.
     pub(crate) fn point(&self, names: &[String], commit: &str) {
         let mut input = String::new();

@@ -39,6 +39,19 @@ pub(crate) struct Token {
 }
 
 impl Token {
+    /// Returns the token of a running job.
+    pub(crate) fn job(value: &str) -> Self {
+        Self {
+            value: value.to_owned(),
+            kind: Kind::Job,
+            scopes: Vec::new(),
+            validity: Validity::Active,
+            role: Role::Maintainer,
+            is_admin: false,
+            only: None,
+        }
+    }
+
     /// Returns whether it can see the project or group at `path`.
     pub(crate) fn sees(&self, path: &str) -> bool {
         self.only.as_ref().is_none_or(|only| {

@@ -5,6 +5,7 @@ use crate::{Page, Request, Variable};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
@@ -96,6 +97,30 @@ impl World {
     /// Returns the address of the server, without the path prefix.
     pub(crate) fn origin(&self) -> &str {
         self.origin.get().map_or("", String::as_str)
+    }
+
+    /// Returns the folder that holds all repositories, each as `group/project.git`.
+    pub(crate) fn repositories(&self) -> PathBuf {
+        self.folder.path().join("repositories")
+    }
+
+    /// Creates a public project without commits.
+    pub(crate) fn create_project(&self, path: &str) -> ProjectRecord {
+        let folder = self.repositories().join(format!("{path}.git"));
+        let repository = Repository::create(folder);
+        let mut state = self.state();
+        let record = ProjectRecord {
+            id: state.projects.len() as u64 + 1,
+            path: path.to_owned(),
+            visibility: Visibility::Public,
+            protected: BTreeSet::from(["main".to_owned()]),
+            variables: Vec::new(),
+            lint: None,
+            clock: Arc::new(AtomicU64::new(0)),
+            repository,
+        };
+        state.projects.push(record.clone());
+        record
     }
 
     /// Records a request; returns its number and the fault planned for it.

@@ -1,11 +1,8 @@
-use super::handle;
-use crate::world::World;
 use axum::{Extension, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use std::net::TcpListener;
-use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -13,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Accepts and serves connections until the stop signal.
 pub(super) async fn accept(
-    world: Arc<World>,
+    router: Router,
     listener: TcpListener,
     acceptor: Option<TlsAcceptor>,
     stop: &CancellationToken,
@@ -22,7 +19,6 @@ pub(super) async fn accept(
         .set_nonblocking(true)
         .expect("a listener can be one of a runtime");
     let listener = tokio::net::TcpListener::from_std(listener).expect("there is a runtime");
-    let router = Router::new().fallback(handle::handle).with_state(world);
     let mut connections = JoinSet::new();
     loop {
         let stream = tokio::select! {

@@ -1,12 +1,12 @@
-use super::etag;
+use super::{etag, received};
 use crate::answer::Answer;
 use crate::fault::Plan;
 use crate::world::World;
 use crate::{Fault, Request, api};
-use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http;
+use axum::{Extension, Router};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,16 +16,19 @@ use tokio::task;
 use tokio_util::io::ReaderStream;
 use tokio_util::sync::CancellationToken;
 
-/// The body limit, above that of any request in the tests.
-const LONGEST: usize = 64 << 20;
+/// Returns the routes of a GitLab, all of which lead to [`handle`].
+pub(crate) fn router(world: Arc<World>) -> Router {
+    Router::new().fallback(handle).with_state(world)
+}
 
 /// Responds to a request, or executes the plan for it.
-pub(super) async fn handle(
+async fn handle(
     State(world): State<Arc<World>>,
     Extension(cut): Extension<CancellationToken>,
     request: http::Request<Body>,
 ) -> http::Response<Body> {
-    let request = read(request).await;
+    // A body that fails to arrive counts as empty: the connection ends with it.
+    let request = received::receive(request).await.request;
     let (number, plan) = world.arrived(&request);
     let (answer, body) = match plan {
         None => (usual(&world, &request).await, None),
@@ -110,23 +113,5 @@ fn refusal(status: u16) -> Answer {
             let reason = known.and_then(|it| it.canonical_reason()).unwrap_or("");
             Answer::message(status, &format!("{status} {reason}"))
         }
-    }
-}
-
-async fn read(request: http::Request<Body>) -> Request {
-    let (head, body) = request.into_parts();
-    let headers = head.headers.iter().map(|(name, value)| {
-        let value = String::from_utf8_lossy(value.as_bytes());
-        (name.as_str().to_owned(), value.into_owned())
-    });
-    let body = axum::body::to_bytes(body, LONGEST).await;
-    Request {
-        method: head.method.as_str().to_owned(),
-        path: head.uri.path().to_owned(),
-        query: head.uri.query().unwrap_or_default().to_owned(),
-        headers: headers.collect(),
-        // A body that fails to arrive counts as empty: the connection ends with it.
-        body: body.unwrap_or_default().to_vec(),
-        status: None,
     }
 }

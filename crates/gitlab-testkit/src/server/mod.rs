@@ -3,6 +3,9 @@
 mod connection;
 mod etag;
 mod handle;
+mod received;
 mod running;
 
-pub(crate) use running::Running;
+pub(crate) use handle::router;
+pub(crate) use received::receive;
+pub(crate) use running::{Running, bind_again};

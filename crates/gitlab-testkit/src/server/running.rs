@@ -1,9 +1,9 @@
 use super::connection;
-use crate::world::World;
-use std::fmt;
-use std::net::TcpListener;
-use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use axum::Router;
+use std::net::{SocketAddr, TcpListener};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
 use tokio::runtime;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(
-        world: Arc<World>,
+        router: Router,
         listener: TcpListener,
         acceptor: Option<TlsAcceptor>,
     ) -> Self {
@@ -28,7 +28,7 @@ impl Running {
                 .enable_all()
                 .build()
                 .expect("a runtime can be made");
-            runtime.block_on(connection::accept(world, listener, acceptor, &stopped));
+            runtime.block_on(connection::accept(router, listener, acceptor, &stopped));
         };
         let thread = Builder::new().name("gitlab-testkit".to_owned());
         Self {
@@ -51,5 +51,21 @@ impl Drop for Running {
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Running").finish_non_exhaustive()
+    }
+}
+
+/// Binds an address again, and retries while an old connection still occupies it.
+pub(crate) fn bind_again(address: SocketAddr) -> io::Result<TcpListener> {
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse
+                    && began.elapsed() < Duration::from_secs(30) =>
+            {
+                thread::sleep(Duration::from_millis(20));
+            }
+            bound => return bound,
+        }
     }
 }

@@ -4,7 +4,7 @@ use gitlab_testkit::GitLab;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// A response of the server.
@@ -35,10 +35,17 @@ pub(crate) fn try_ask(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Option<Said> {
-    let mut stream = TcpStream::connect(gitlab.address()).ok()?;
-    stream
-        .set_read_timeout(Some(Duration::from_mins(1)))
-        .expect("it has time");
+    try_send(gitlab.address(), method, target, headers, body.as_bytes())
+}
+
+/// Requests `target` of any server; returns `None` if the response is incomplete.
+pub(crate) fn try_send(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Option<Said> {
     let mut request = format!(
         "{method} {target} HTTP/1.0\r\nhost: test\r\ncontent-length: {}\r\n",
         body.len()
@@ -46,16 +53,27 @@ pub(crate) fn try_ask(
     for (name, value) in headers {
         let _ = write!(request, "{name}: {value}\r\n");
     }
-    stream
-        .write_all(format!("{request}\r\n{body}").as_bytes())
-        .ok()?;
-    let mut said = Vec::new();
-    stream.read_to_end(&mut said).ok()?;
-    read(&String::from_utf8_lossy(&said), method)
+    let mut bytes = format!("{request}\r\n").into_bytes();
+    bytes.extend_from_slice(body);
+    send_bytes(address, method, &bytes)
 }
 
-fn read(said: &str, method: &str) -> Option<Said> {
-    let (head, body) = said.split_once("\r\n\r\n")?;
+/// Sends a whole request as it is, after which the server has to close the connection.
+pub(crate) fn send_bytes(address: SocketAddr, method: &str, request: &[u8]) -> Option<Said> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream
+        .set_read_timeout(Some(Duration::from_mins(1)))
+        .expect("it has time");
+    stream.write_all(request).ok()?;
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).ok()?;
+    read(&said, method)
+}
+
+fn read(said: &[u8], method: &str) -> Option<Said> {
+    let end = said.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&said[..end]);
+    let body = &said[end + 4..];
     let mut lines = head.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines.filter_map(|line| line.split_once(": "));
@@ -64,7 +82,7 @@ fn read(said: &str, method: &str) -> Option<Said> {
         headers: headers
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
-        body: body.to_owned(),
+        body: String::from_utf8_lossy(body).into_owned(),
     };
     let length = said.header("content-length").parse().ok();
     let has_none = status == 304 || method == "HEAD";
