@@ -242,6 +242,9 @@ pub(crate) fn artifact_failed(
     if let (ArtifactError::Stopped, Some(cause)) = (&error, cancellation.cause()) {
         return BuildError::Canceled(cause);
     }
+    if let ArtifactError::Refused(message) = error {
+        return BuildError::Report { message };
+    }
     BuildError::System {
         backend: "runner",
         message: what.to_owned(),

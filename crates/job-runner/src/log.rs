@@ -12,8 +12,8 @@ use shells::git::secrets_in;
 use std::path::Path;
 use std::sync::Arc;
 use trace::{
-    LogEnd, LogFormat, MaskRules, OutputLimit, SectionGuard, SectionLook, SectionMarks, Spool,
-    SpoolError, TracePipeline, TraceSink,
+    Keep, LogEnd, LogFormat, MaskRules, OutputLimit, SectionGuard, SectionLook, SectionMarks,
+    Spool, SpoolError, TracePipeline, TraceSink,
 };
 
 /// The settings of a log.
@@ -22,6 +22,8 @@ pub(crate) struct LogSettings<'a> {
     pub(crate) spool: Option<&'a Path>,
     /// The note of an earlier process, whose log is continued.
     pub(crate) earlier: Option<&'a JobNote>,
+    /// The part of the log that the spool keeps.
+    pub(crate) keep: Keep,
     pub(crate) timestamps: bool,
     pub(crate) sections: bool,
 }
@@ -60,6 +62,7 @@ impl JobLog {
             .format(format)
             .section_marks(marks)
             .limit(OutputLimit::Bytes(config.output_limit))
+            .keep(settings.keep)
             .sink(ObserverSink(Arc::clone(&observer)));
         let mut lost = None;
         if let Some(path) = settings.spool {

@@ -12,6 +12,10 @@ use std::time::Duration;
 
 /// How a [`BuildRunner`](crate::BuildRunner) runs its jobs.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are independent of each other"
+)]
 pub struct BuildRunnerOptions {
     /// Where the jobs' files come from. Default: jobs have no files.
     pub sources: Sources,
@@ -24,6 +28,8 @@ pub struct BuildRunnerOptions {
     /// The directory for complete logs, one file for each attempt of a job, see
     /// [`BuildRunner::spool_path`](crate::BuildRunner::spool_path). Default: no log is kept.
     pub spool_dir: Option<PathBuf>,
+    /// Whether the kept log ends at the runner's output limit, with the notice, as a GitLab receives it. Default: no.
+    pub limits_kept_log: bool,
     /// The number of attempts at `prepare` while its errors are temporary. Default: 3.
     pub prepare_attempts: u32,
     /// The pause between two of these attempts. Default: 3 s.
@@ -79,6 +85,7 @@ impl Default for BuildRunnerOptions {
             caches: None,
             helper: HelperOptions::default(),
             spool_dir: None,
+            limits_kept_log: false,
             prepare_attempts: 3,
             prepare_pause: Duration::from_secs(3),
             finalisation_budget: None,

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
+use trace::Keep;
 
 /// Runs jobs, each from its first stage to its last.
 ///
@@ -63,6 +64,11 @@ impl JobRunner for BuildRunner {
         let settings = LogSettings {
             spool: spool.as_deref(),
             earlier: note,
+            keep: if self.options.limits_kept_log {
+                Keep::View
+            } else {
+                Keep::Everything
+            },
             timestamps: self.options.timestamps,
             sections: self.options.sections && job.features.trace_sections,
         };

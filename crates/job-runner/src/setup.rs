@@ -2,6 +2,7 @@ use crate::artifacts::ArtifactStore;
 use crate::attempts;
 use crate::finalise::artifact_failed;
 use crate::limit::{Limit, abort_when_canceled, within};
+use crate::options::HelperServer;
 use crate::panics::off_thread;
 use crate::sources::{Sources, check_in_place};
 use crate::stages::{Stages, into_system_failure};
@@ -105,7 +106,10 @@ impl Stages<'_, '_> {
     }
 
     async fn download_artifacts(&mut self, setup: &Cancellation) -> Result<(), BuildError> {
-        let Some(store) = self.build.options.artifacts.clone() else {
+        let at_gitlab = self.build.options.helper.server == HelperServer::GitLab;
+        let by_scripts = at_gitlab && self.needs_helper();
+        let store = self.build.options.artifacts.clone();
+        let Some(store) = store.filter(|_| !by_scripts) else {
             return self.download_from_gitlab(setup).await;
         };
         let mut wanted: Vec<Dependency> = Vec::new();

@@ -30,6 +30,9 @@ pub enum ArtifactError {
     /// The archive could not be packed.
     #[error("pack the artifacts")]
     Pack(#[source] executor_core::BoxError),
+    /// The store does not take or have these files. GitLab blames the job.
+    #[error("{0}")]
+    Refused(String),
     /// The job was stopped.
     #[error("stopped")]
     Stopped,

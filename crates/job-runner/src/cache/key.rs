@@ -28,7 +28,8 @@ impl CacheKey {
         self
     }
 
-    /// Returns the key. It may have secret values of variables; only its digest may leave the process.
+    /// Returns the key. It may have secret values of variables: only its digest may leave the process, and the name of
+    /// an object in the operator's own bucket.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -116,7 +116,11 @@ impl Stages<'_, '_> {
         key: &CacheKey,
         own: &Cancellation,
     ) -> Result<Restored, CacheError> {
-        if !context.store.contains(key).await {
+        let exists = tokio::select! {
+            exists = context.store.contains(key) => exists,
+            _ = own.canceled() => return Err(CacheError::Stopped),
+        };
+        if !exists {
             return Ok(Restored::Nothing);
         }
         let before = self.paths_of(cache, context.project, own).await?;

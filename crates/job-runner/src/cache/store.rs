@@ -1,4 +1,5 @@
 use super::CacheKey;
+use super::fingerprint::names_digest;
 use archive::{Format, Level};
 use async_trait::async_trait;
 use executor_core::{Cancellation, HumanDuration};
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// after an error the caller continues without it.
 #[async_trait]
 pub trait CacheStore: Send + Sync + Debug {
-    /// Returns whether a cache exists for this key.
+    /// Returns whether a cache exists for this key. It may be dropped while it looks.
     async fn contains(&self, key: &CacheKey) -> bool;
 
     /// Restores the files of a cache below `into`; `None` when there is no such cache.
@@ -23,7 +24,7 @@ pub trait CacheStore: Send + Sync + Debug {
     /// # Errors
     ///
     /// When there is a cache but it cannot be restored; some of its files may then be below `into`. A damaged
-    /// cache is removed.
+    /// cache is removed, or replaced by the next save.
     ///
     /// # Cancellation
     ///
@@ -69,6 +70,13 @@ pub struct CacheFiles {
     pub level: Level,
 }
 
+impl CacheFiles {
+    /// Returns the digest of the paths, for [`RestoredCache::names`].
+    pub fn names(&self) -> String {
+        names_digest(&self.paths)
+    }
+}
+
 /// A cache that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredCache {
@@ -76,7 +84,7 @@ pub struct RestoredCache {
     pub files: usize,
     /// The size of the archive in bytes.
     pub size: u64,
-    /// The digest of [`CacheFiles::paths`].
+    /// What [`CacheFiles::names`] returned when it was saved; empty if the store does not know it.
     pub names: String,
 }
 

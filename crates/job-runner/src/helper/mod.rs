@@ -17,10 +17,13 @@ mod arguments;
 mod artifacts;
 mod cache;
 mod error;
+mod form;
+mod gitlab;
 mod server;
 
 pub use arguments::HelperUsage;
 pub use error::HelperError;
+pub use gitlab::GitLabArtifacts;
 
 use crate::artifacts::{Collected, CollectedLine, collect};
 use crate::directories::JobDirectory;

@@ -42,9 +42,16 @@ impl Server {
             },
             proxies: Proxies::from_variables(|name| context.variable(name)),
             authorities: authorities.into_iter().filter(|it| it.is_file()).collect(),
+            identity: None,
         };
         let web = Web::new(options).map_err(HelperError::web("prepare requests"))?;
         Ok(Self { web, token })
+    }
+
+    /// Returns the server that requests are sent to as `web` says.
+    pub(super) fn over(web: Web, token: &SecretString) -> Self {
+        let token = Some(token.expose().to_owned());
+        Self { web, token }
     }
 
     fn request(&self, url: Url, method: Method) -> Request {

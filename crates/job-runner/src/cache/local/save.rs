@@ -1,4 +1,4 @@
-use super::super::fingerprint::{fingerprint, names_digest};
+use super::super::fingerprint::fingerprint;
 use super::super::{CacheError, CacheFiles, CacheKey, SavedCache};
 use super::caches::LocalCaches;
 use super::entry::{Entry, EntryDir, digest};
@@ -22,7 +22,7 @@ impl LocalCaches {
         let fingerprint = fingerprint(&files.project, &files.paths);
         let fingerprint =
             fingerprint.map_err(file_error("inspect the files in", &files.project))?;
-        let names = names_digest(&files.paths);
+        let names = files.names();
         if is_up_to_date(layout, files, &fingerprint, &names)? {
             return Ok(SavedCache::UpToDate);
         }
