@@ -12,10 +12,25 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use workstation::helper::{HelperCommand, HelperContext};
 
+/// The name of GitLab Runner.
+const RUNNER: &str = "gitlab-runner";
+
+/// Returns the words of `runwright runner` for a command of GitLab Runner: this program may be started under its name.
+pub(crate) fn as_runner(mut words: Vec<OsString>) -> Vec<OsString> {
+    let name = words.first().map(Path::new).and_then(Path::file_name);
+    let first = words.get(1).and_then(|it| it.to_str()).unwrap_or_default();
+    let is_helper = HelperCommand::NAMES.contains(&first) || first.starts_with('-');
+    if name == Some(OsStr::new(RUNNER)) && !is_helper {
+        words[0] = "runwright".into();
+        words.insert(1, "runner".into());
+    }
+    words
+}
+
 /// Runs a helper command if these are the arguments of one.
 pub(crate) fn run(words: &[OsString]) -> Option<ExitCode> {
     let name = words.first().map(Path::new).and_then(Path::file_name);
-    let arguments = if name == Some(OsStr::new("gitlab-runner")) {
+    let arguments = if name == Some(OsStr::new(RUNNER)) {
         words.get(1..)
     } else {
         words.get(2..).filter(|_| words[1] == "helper")

@@ -40,6 +40,7 @@ use tracing_subscriber::registry::LookupSpan;
 pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     workstation::survive_file_size_limit();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let arguments = helper::as_runner(arguments);
     if let Some(code) = helper::run(&arguments) {
         return code;
     }
@@ -51,7 +52,10 @@ pub fn main(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) ->
         Ok(parsed) => parsed,
         Err(error) => return misunderstood(error, &arguments),
     };
-    start_log();
+    // A service has a log of its own form.
+    if !parsed.command.is_service() {
+        start_log();
+    }
     let completed = parsed.with_settings(SettingsScope::All, |directory| {
         parsed_args::read(directory.unwrap_or(Path::new(".")))
     });
@@ -117,6 +121,7 @@ fn run(command: Command, words: Vec<String>) -> Result<ExitCode, Failure> {
         Command::Simulate(args) => command::simulate(&args),
         Command::Machines(args) => command::machines(&args),
         Command::Kubernetes(args) => command::kubernetes(&args),
+        Command::Runner(args) => command::runner(&args),
         Command::Vendor(args) => command::vendor(&args),
         Command::GitLab(args) => command::gitlab(&args),
         Command::Config(args) => command::config(&args),

@@ -20,6 +20,7 @@ mod project;
 mod protected;
 mod refs;
 mod request_context;
+pub mod runner;
 mod token;
 mod variables;
 

@@ -25,6 +25,7 @@ mod remote;
 mod report_file;
 mod resume;
 mod run;
+mod runner;
 mod shell;
 mod simulate;
 mod situation;
@@ -57,6 +58,10 @@ pub(crate) use remote::{RemoteArgs, VendorArgs};
 pub(crate) use report_file::ReportFile;
 pub(crate) use resume::{ResumeArgs, RetryArgs};
 pub(crate) use run::{RunArgs, WatchArgs};
+pub(crate) use runner::{
+    RunnerAction, RunnerArgs, RunnerConfigArg, RunnerInstallArgs, RunnerLintArgs,
+    RunnerRegisterArgs, RunnerRunArgs, RunnerSelectionArgs, RunnerStatusArgs, RunnerVerifyArgs,
+};
 pub(crate) use shell::ShellArgs;
 pub(crate) use simulate::{SimulateAction, SimulateArgs, SimulateMachinesArgs};
 pub(crate) use situation::SituationArgs;
@@ -191,6 +196,9 @@ pub(crate) enum Command {
     Machines(Deferred<MachinesArgs>),
     /// Check whether jobs can run in a Kubernetes cluster
     Kubernetes(Deferred<KubernetesArgs>),
+    /// Take jobs from a GitLab, in place of gitlab-runner
+    #[command(hide = true)]
+    Runner(Deferred<RunnerArgs>),
     /// Show the executors this build has
     Executors(Deferred<ExecutorsArgs>),
     /// Print a completion script for a shell
@@ -200,6 +208,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Returns whether this is the runner at work, which is a service.
+    pub(crate) fn is_service(&self) -> bool {
+        matches!(self, Self::Runner(args) if matches!(args.action, RunnerAction::Run(_)))
+    }
+
     /// Returns the arguments about the pipeline; `None` for a command that needs none.
     pub(crate) fn project_mut(&mut self) -> Option<&mut ProjectArgs> {
         match self {

@@ -32,6 +32,7 @@ mod fail_points;
 mod full_disk;
 mod full_screen;
 mod gitlab;
+mod gitlab_runner;
 mod gitlab_variables;
 mod guide;
 mod help;

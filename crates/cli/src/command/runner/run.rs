@@ -1,0 +1,220 @@
+//! `runwright runner run`: takes jobs until a signal.
+
+use super::executors::RunnerExecutors;
+use super::systemd::{notify, watchdog};
+use super::{ConfigTokens, service_log, settings, strictness};
+use crate::args::RunnerRunArgs;
+use crate::failure::{Exit, Failure};
+use crate::runtime;
+use anyhow::Context;
+use executor_core::{CancelCause, Cancellation};
+use runner::config::{ConfigFile, Settings, Strictness};
+use runner::{DeliveryTimes, Manager, ManagerOptions, Metrics, MetricsOptions};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use workstation::{LocalError, StateDir, UserLibrary, end_orphans, supervise};
+
+/// How often config.toml is looked at.
+const LOOK: Duration = Duration::from_secs(3);
+
+/// Takes jobs for the runners of a file.
+pub(super) fn run(args: &RunnerRunArgs) -> Result<Exit, Failure> {
+    let path = std::path::absolute(args.config.path()).map_err(Failure::environment)?;
+    let strictness = strictness(args.lenient);
+    let settings = settings(&path, strictness)?;
+    service_log::start(&settings);
+    let (config, runners) = (path.display(), settings.runners.len());
+    tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
+    workstation::raise_open_file_limit();
+    let directory = match &args.working_directory {
+        Some(directory) => std::path::absolute(directory),
+        None => std::env::current_dir(),
+    };
+    let directory = directory
+        .context("find the working directory")
+        .map_err(Failure::environment)?;
+    let state = state_dir(args.state_dir.as_deref(), &path)?;
+    end_orphans(&state)?;
+    let runtime = runtime::start()?;
+    runtime.block_on(async {
+        let supervisor = supervise(&state)?;
+        let executors = RunnerExecutors {
+            config: path.clone(),
+            state: state.clone(),
+            supervisor: supervisor.clone(),
+            library: Arc::new(UserLibrary::new(&state)),
+            directory,
+        };
+        let system_id = path.with_file_name(".runner_system_id");
+        let system_id = system_id_of(&system_id, state.path())?;
+        let metrics = Metrics::new(MetricsOptions {
+            system_id: system_id.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..MetricsOptions::default()
+        })
+        .map_err(Failure::environment)?;
+        metrics.configuration_loaded();
+        let options = ManagerOptions {
+            executors: Arc::new(executors),
+            tokens: Some(Arc::new(ConfigTokens(path.clone()))),
+            outbox: state.path().join("outbox"),
+            system_id,
+            supervisor: supervisor.clone(),
+            helper: std::env::current_exe().ok(),
+            caches: state.caches(),
+            proxies: web_proxies(),
+            times: DeliveryTimes::default(),
+            metrics,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            revision: String::new(),
+        };
+        let manager = Manager::new(settings, options).map_err(Failure::environment)?;
+        let done = serve(manager, &path, strictness).await;
+        if let Err(error) = supervisor.shutdown().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "Processes of jobs are left to the guardian."
+            );
+        }
+        done
+    })
+}
+
+/// Returns the machine's identity: beside config.toml, else in the state directory.
+fn system_id_of(beside: &Path, state: &Path) -> Result<String, Failure> {
+    match runner::system_id(beside) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            runner::system_id(&state.join("system_id"))
+        }
+        other => other,
+    }
+    .with_context(|| format!("keep the identity of this machine in {}", beside.display()))
+    .map_err(Failure::environment)
+}
+
+fn web_proxies() -> runner::Proxies {
+    runner::Proxies::from_variables(|name| std::env::var(name).ok())
+}
+
+/// Returns the state directory of the runners of this file.
+pub(super) fn state_dir(named: Option<&Path>, config: &Path) -> Result<StateDir, Failure> {
+    if let Some(directory) = named {
+        let directory = std::path::absolute(directory).map_err(Failure::environment)?;
+        return Ok(StateDir::at(directory));
+    }
+    let user = StateDir::of_user().map_err(LocalError::from)?;
+    let name: String = config
+        .to_string_lossy()
+        .trim_start_matches('/')
+        .replace('/', "-");
+    Ok(StateDir::at(user.path().join("runners").join(name)))
+}
+
+/// Runs the manager, and tells it of signals and of changes of the file.
+async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<Exit, Failure> {
+    let listen = |kind| {
+        signal(kind)
+            .context("listen to signals")
+            .map_err(Failure::environment)
+    };
+    let mut quit = listen(SignalKind::quit())?;
+    let mut hangup = listen(SignalKind::hangup())?;
+    let mut ends = [
+        listen(SignalKind::terminate())?,
+        listen(SignalKind::interrupt())?,
+    ];
+    let stop = Cancellation::new();
+    let (reload, reloads) = watch::channel(None);
+    let mut file = ConfigWatch::new(path, strictness, manager.metrics().clone());
+    let running = manager.run(&stop, reloads);
+    tokio::pin!(running);
+    let mut look = tokio::time::interval(LOOK);
+    let mut alive = tokio::time::interval(watchdog().unwrap_or(Duration::from_hours(1)));
+    notify("READY=1");
+    loop {
+        tokio::select! {
+            () = &mut running => return Ok(Exit::Success),
+            _ = alive.tick() => notify("WATCHDOG=1"),
+            _ = quit.recv() => {
+                notify("STOPPING=1");
+                tracing::info!("No more jobs; the running ones end.");
+                stop.cancel(CancelCause::Shutdown);
+            }
+            () = either(&mut ends) => {
+                if stop.is_aborted() {
+                    tracing::warn!("The runner ends at once; the next start reports its jobs.");
+                    return Ok(Exit::JobFailed);
+                }
+                notify("STOPPING=1");
+                tracing::info!("The running jobs are interrupted; a second signal ends the runner at once.");
+                stop.abort(CancelCause::Shutdown);
+            }
+            _ = hangup.recv() => file.read_now(&reload),
+            _ = look.tick() => file.read_if_changed(&reload),
+        }
+    }
+}
+
+async fn either(signals: &mut [Signal; 2]) {
+    let [one, two] = signals;
+    tokio::select! {
+        _ = one.recv() => {}
+        _ = two.recv() => {}
+    }
+}
+
+/// Notices changes of config.toml.
+struct ConfigWatch {
+    path: PathBuf,
+    strictness: Strictness,
+    metrics: Metrics,
+    seen: Option<(SystemTime, u64)>,
+}
+
+impl ConfigWatch {
+    fn new(path: &Path, strictness: Strictness, metrics: Metrics) -> Self {
+        Self {
+            path: path.to_owned(),
+            strictness,
+            metrics,
+            seen: stamp(path),
+        }
+    }
+
+    fn read_if_changed(&mut self, reload: &watch::Sender<Option<Settings>>) {
+        let now = stamp(&self.path);
+        if now != self.seen {
+            self.read_now(reload);
+        }
+    }
+
+    /// Reads the file; a broken one changes nothing.
+    fn read_now(&mut self, reload: &watch::Sender<Option<Settings>>) {
+        self.seen = stamp(&self.path);
+        let read = ConfigFile::read(&self.path, &super::known::known(self.strictness));
+        match read.and_then(ConfigFile::into_settings) {
+            Ok((settings, _)) => {
+                self.metrics.configuration_loaded();
+                tracing::info!("The settings are read again.");
+                reload.send_replace(Some(settings));
+            }
+            Err(error) => {
+                self.metrics.configuration_not_loaded();
+                tracing::error!(
+                    "The settings stay as they were: {}",
+                    console::strip_controls(&error.to_string())
+                );
+            }
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}

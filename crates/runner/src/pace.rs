@@ -1,0 +1,130 @@
+//! When a runner asks for the next job.
+
+use crate::delivery::backoff;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The first longer pause after refused polls.
+const FIRST_REST: Duration = Duration::from_mins(1);
+
+/// The settings of a [`Pace`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PaceSettings {
+    pub(crate) check_interval: Duration,
+    pub(crate) unhealthy_requests_limit: u32,
+    pub(crate) unhealthy_interval: Duration,
+}
+
+/// The result of a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Polled {
+    /// A job came.
+    Job,
+    /// The server has none.
+    None,
+    /// The server does not accept the token.
+    Forbidden,
+    /// There was no answer, or none that helps; the server may ask for a pause.
+    Failed(Option<Duration>),
+    /// The executor has no capacity, so no request was sent.
+    NoCapacity,
+}
+
+/// The time of the next poll, from the results of earlier ones.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    settings: PaceSettings,
+    next: Instant,
+    /// Failed polls in a row, and refused ones.
+    failed: u32,
+    refused: u32,
+}
+
+impl Pace {
+    pub(crate) fn new(settings: PaceSettings) -> Self {
+        Self {
+            settings,
+            next: Instant::now(),
+            failed: 0,
+            refused: 0,
+        }
+    }
+
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Returns whether the next poll comes later than it usually would.
+    pub(crate) fn is_resting(&self) -> bool {
+        self.next > Instant::now() + self.settings.check_interval
+    }
+
+    /// Notes the result of a poll that began at `began` and ended now.
+    pub(crate) fn note(&mut self, polled: Polled, began: Instant) {
+        let PaceSettings {
+            check_interval,
+            unhealthy_requests_limit,
+            unhealthy_interval,
+        } = self.settings;
+        let now = Instant::now();
+        let failed = std::mem::take(&mut self.failed);
+        let refused = std::mem::take(&mut self.refused);
+        let usual = (began + check_interval).max(now);
+        self.next = match polled {
+            Polled::Job => now,
+            Polled::None => usual,
+            Polled::NoCapacity => now + check_interval,
+            Polled::Failed(wanted) => {
+                self.failed = failed + 1;
+                self.refused = refused;
+                now + wanted.unwrap_or_else(|| backoff(self.failed).max(check_interval))
+            }
+            Polled::Forbidden => {
+                self.refused = refused + 1;
+                let Some(beyond) = self.refused.checked_sub(unhealthy_requests_limit) else {
+                    self.next = usual;
+                    return;
+                };
+                let rest = FIRST_REST * 2_u32.saturating_pow(beyond.min(16));
+                now + rest.min(unhealthy_interval)
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_depend_on_the_answers() {
+        let seconds = Duration::from_secs;
+        let mut pace = Pace::new(PaceSettings {
+            check_interval: seconds(3),
+            unhealthy_requests_limit: 3,
+            unhealthy_interval: seconds(200),
+        });
+        let mut check = |polled, took: u64, expect: u64| {
+            let now = Instant::now();
+            // The poll took that long, and ends now.
+            pace.note(polled, now.checked_sub(seconds(took)).expect("a moment"));
+            assert_eq!((pace.next() - now).as_secs(), expect, "{polled:?}");
+        };
+        tokio::time::advance(seconds(100)).await;
+        check(Polled::None, 1, 2);
+        check(Polled::None, 50, 0);
+        check(Polled::Job, 0, 0);
+        check(Polled::NoCapacity, 0, 3);
+        for pause in [3, 3, 4, 8, 16, 32, 60, 60] {
+            check(Polled::Failed(None), 0, pause);
+        }
+        check(Polled::Failed(Some(seconds(7))), 0, 7);
+        check(Polled::None, 0, 3);
+        check(Polled::Failed(None), 0, 3);
+        for pause in [3, 3, 60, 120, 200, 200] {
+            check(Polled::Forbidden, 0, pause);
+        }
+        check(Polled::Job, 0, 0);
+        check(Polled::Forbidden, 0, 3);
+    }
+}

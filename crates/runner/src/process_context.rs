@@ -1,0 +1,90 @@
+use crate::debug::JobList;
+use crate::delivery::{Delivery, DeliveryTimes};
+use crate::entry::own_features;
+use crate::metrics::Metrics;
+use crate::outbox::Outbox;
+use crate::slots::Slots;
+use executor_core::{Cancellation, FeaturesInfo, JobRequest};
+use gitlab_api::runner::RunnerInfo;
+use job_runner::LocalCaches;
+use process::Supervisor;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tokio::sync::mpsc;
+
+/// What all entries of the process share.
+#[derive(Debug)]
+pub(crate) struct ProcessContext {
+    pub(crate) slots: Slots,
+    pub(crate) outbox: Outbox,
+    pub(crate) times: DeliveryTimes,
+    pub(crate) system_id: String,
+    pub(crate) version: String,
+    pub(crate) revision: String,
+    /// Labels for the servers.
+    pub(crate) labels: BTreeMap<String, String>,
+    /// The program that is the helper command in environments of this host.
+    pub(crate) helper: Option<PathBuf>,
+    /// The caches of jobs on this host.
+    pub(crate) caches: LocalCaches,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) metrics: Metrics,
+    pub(crate) job_list: JobList,
+    /// Stops all jobs.
+    pub(crate) jobs: Cancellation,
+    pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
+}
+
+impl ProcessContext {
+    /// Starts the delivery of a job, which the manager owns.
+    pub(crate) fn post(&self, delivery: Delivery) {
+        // Without a manager, the next process delivers it from the disk.
+        let _ = self.deliveries.send(delivery);
+    }
+
+    /// Returns the description of a runner for its server.
+    pub(crate) fn info(
+        &self,
+        request: &JobRequest,
+        labels: &BTreeMap<String, String>,
+    ) -> RunnerInfo {
+        let mut all = self.labels.clone();
+        all.extend(labels.clone());
+        RunnerInfo {
+            executor: request.executor.clone(),
+            shell: request.shell.as_str().to_owned(),
+            features: FeaturesInfo {
+                // There is no session server.
+                session: false,
+                terminal: false,
+                proxy: false,
+                ..request.features.union(own_features())
+            },
+            config: request.config_info.clone(),
+            labels: all,
+            ..program_info(&self.version, &self.revision)
+        }
+    }
+}
+
+/// Returns the description of this program, without an executor.
+pub fn program_info(version: &str, revision: &str) -> RunnerInfo {
+    let platform = match std::env::consts::OS {
+        "macos" => "darwin",
+        os => os,
+    };
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    RunnerInfo {
+        name: "runwright".to_owned(),
+        version: version.to_owned(),
+        revision: revision.to_owned(),
+        platform: platform.to_owned(),
+        architecture: architecture.to_owned(),
+        features: own_features(),
+        ..RunnerInfo::default()
+    }
+}

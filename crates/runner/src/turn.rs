@@ -1,0 +1,333 @@
+//! One turn of a runner: a poll, and the job that came of it.
+
+use crate::api::{JobAnswer, JobStatus};
+use crate::debug::ListedJob;
+use crate::delivery::Delivery;
+use crate::entry::EntryContext;
+use crate::metrics::StageClock;
+use crate::outbox::{ATTEMPT, JobEnd, JobFiles, JobRecord};
+use crate::pace::Polled;
+use crate::repository;
+use crate::slots::Slot;
+use async_trait::async_trait;
+use executor_core::job::{Job, JobId, SecretString};
+use executor_core::{
+    Cancellation, FailureReason, JobAssignment, JobOutcome, JobRequest, JobRunner, JobSource,
+    JobSourceError, NextJob, RunContext,
+};
+use gitlab_api::runner::{JobUpdate, UpdateState};
+use jiff::Timestamp;
+use job_runner::BuildRunner;
+use parking_lot::Mutex;
+use std::error::Error;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
+use web::Url;
+
+/// How long a poll may go on after a stop: a job may be on its way.
+const LAST_POLL: Duration = Duration::from_secs(2);
+
+/// The number of attempts to acknowledge a job. It runs even if the server cannot take the message, as with GitLab Runner.
+const ACKNOWLEDGE_ATTEMPTS: u32 = 5;
+
+/// A turn: the source of one job, and its runner.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    context: Arc<EntryContext>,
+    poll: Mutex<Option<Poll>>,
+    job: Mutex<Option<RunningJob>>,
+}
+
+/// A poll that its entry counts until this is dropped.
+#[derive(Debug)]
+struct Poll {
+    began: Instant,
+    result: Polled,
+    ended: mpsc::UnboundedSender<(Polled, Instant)>,
+}
+
+impl Drop for Poll {
+    fn drop(&mut self) {
+        // The entry has ended if it does not listen.
+        let _ = self.ended.send((self.result, self.began));
+    }
+}
+
+/// The job of a turn.
+#[derive(Debug)]
+struct RunningJob {
+    id: JobId,
+    files: JobFiles,
+    end: watch::Sender<Option<JobEnd>>,
+    clock: Arc<StageClock>,
+    listed: ListedJob,
+    /// Free again when the job has ended.
+    _slot: Slot,
+}
+
+impl Turn {
+    /// Returns a turn that reports the end of its poll.
+    pub(crate) fn new(
+        context: Arc<EntryContext>,
+        ended: mpsc::UnboundedSender<(Polled, Instant)>,
+    ) -> Self {
+        let poll = Poll {
+            began: Instant::now(),
+            result: Polled::NoCapacity,
+            ended,
+        };
+        Self {
+            context,
+            poll: Mutex::new(Some(poll)),
+            job: Mutex::new(None),
+        }
+    }
+
+    fn poll_ended(&self, result: Polled) {
+        if let Some(mut poll) = self.poll.lock().take() {
+            poll.result = result;
+        }
+    }
+
+    /// Asks for a job. `None` means that the runner stops.
+    async fn ask(&self, request: &JobRequest, stop: &Cancellation) -> Option<JobAnswer> {
+        let message = self.context.request(request);
+        let stopped = async {
+            stop.canceled().await;
+            sleep(LAST_POLL).await;
+        };
+        let answer = tokio::select! {
+            answer = self.context.server.request_job(&message) => answer,
+            () = stopped => return None,
+        };
+        Some(answer.unwrap_or_else(|error| {
+            self.context.poll_failed(&error);
+            JobAnswer::Unavailable {
+                status: 0,
+                retry_after: None,
+            }
+        }))
+    }
+
+    /// Makes a received job one of this process: a slot, a record on disk, the server's consent.
+    async fn accept(&self, mut job: Job, stop: &Cancellation) -> NextJob {
+        let context = &self.context;
+        let clone_url = context.settings.clone_url.as_deref();
+        let clone_url = clone_url.and_then(|it| Url::parse(it).ok());
+        repository::prepare(&mut job, &context.settings.url, clone_url.as_ref());
+        // The poll is over as far as its entry is concerned; another one may begin while this job waits.
+        self.poll_ended(Polled::Job);
+        let slot = tokio::select! {
+            biased;
+            _ = stop.aborted() => return NextJob::None,
+            slot = context.process.slots.take() => slot,
+        };
+        let record = context.record(&job);
+        let files = match context.process.outbox.accept(&record) {
+            Ok(files) => files,
+            Err(error) => {
+                tracing::error!(job = %job.id, error = &error as &dyn Error, "A job is refused, because it cannot be recorded.");
+                let end = JobEnd::failed(FailureReason::RunnerSystemFailure);
+                context.report(&record, &end).await;
+                return NextJob::None;
+            }
+        };
+        let cancellation = context.process.jobs.child();
+        match self.acknowledge(&record).await {
+            Acknowledged::Yes => {}
+            Acknowledged::Dropped => {
+                tracing::info!(job = %job.id, "The server has withdrawn a job.");
+                remove(&files);
+                return NextJob::None;
+            }
+            Acknowledged::Canceled => {
+                context
+                    .report(&record, &JobEnd::failed(FailureReason::JobCanceled))
+                    .await;
+                remove(&files);
+                return NextJob::None;
+            }
+        }
+        let (end, ended) = watch::channel(None);
+        let delivery = Delivery::new(
+            context.server.clone(),
+            files.clone(),
+            record,
+            cancellation.clone(),
+            ended,
+            context.process.times,
+        );
+        context.process.post(delivery);
+        context.metrics.job_started(&job.job_info);
+        let settings = &context.settings;
+        let clock = Arc::<StageClock>::default();
+        let list = &context.process.job_list;
+        *self.job.lock() = Some(RunningJob {
+            id: job.id,
+            files,
+            end,
+            clock: Arc::clone(&clock),
+            listed: list.add(&job, &settings.url, &settings.config),
+            _slot: slot,
+        });
+        tracing::info!(job = %job.id, runner = %context.settings.config.name, project = %job.job_info.project_full_path, "Job received.");
+        NextJob::Job(Box::new(JobAssignment {
+            job: Arc::new(job),
+            attempt: ATTEMPT,
+            observer: clock,
+            cancellation,
+        }))
+    }
+
+    /// Tells the server that the job is going to run.
+    async fn acknowledge(&self, record: &JobRecord) -> Acknowledged {
+        let update = JobUpdate {
+            info: record.info.clone(),
+            token: record.token.clone(),
+            ..JobUpdate::default()
+        };
+        for attempt in 0..ACKNOWLEDGE_ATTEMPTS {
+            match self.context.server.update_job(record.job, &update).await {
+                Ok(answer) if matches!(answer.status, 403 | 404) => return Acknowledged::Dropped,
+                Ok(answer) if answer.is_success() => {
+                    return match answer.job_status {
+                        JobStatus::Running => Acknowledged::Yes,
+                        JobStatus::Canceling => Acknowledged::Canceled,
+                        JobStatus::Ended => Acknowledged::Dropped,
+                    };
+                }
+                Ok(answer) if answer.status < 500 && answer.status != 429 => {
+                    return Acknowledged::Yes;
+                }
+                _ => sleep(Duration::from_millis(100) * 2_u32.pow(attempt)).await,
+            }
+        }
+        Acknowledged::Yes
+    }
+}
+
+/// The server's answer to an acknowledgment.
+enum Acknowledged {
+    Yes,
+    /// The job is another runner's, or has ended.
+    Dropped,
+    /// It is to be canceled.
+    Canceled,
+}
+
+fn remove(files: &JobFiles) {
+    if let Err(error) = files.remove() {
+        tracing::warn!(error = &error as &dyn Error, "The record of a job remains.");
+    }
+}
+
+#[async_trait]
+impl JobSource for Turn {
+    async fn next(
+        &self,
+        request: &JobRequest,
+        stop: &Cancellation,
+    ) -> Result<NextJob, JobSourceError> {
+        let Some(answer) = self.ask(request, stop).await else {
+            return Ok(NextJob::Closed);
+        };
+        self.context.answered(&answer);
+        match answer {
+            JobAnswer::Job(job) => return Ok(self.accept(*job, stop).await),
+            JobAnswer::None { .. } => self.poll_ended(Polled::None),
+            JobAnswer::Forbidden => self.poll_ended(Polled::Forbidden),
+            JobAnswer::Unavailable { retry_after, .. } => {
+                self.poll_ended(Polled::Failed(retry_after));
+            }
+            JobAnswer::Unreadable { id, token, reason } => {
+                self.poll_ended(Polled::Job);
+                tracing::error!(job = id, "{reason}");
+                let job = Job {
+                    id: JobId(id),
+                    token: SecretString::new(token),
+                    ..Job::default()
+                };
+                let record = self.context.record(&job);
+                let line = format!("ERROR: Job failed (system failure): {reason}\n");
+                let server = &self.context.server;
+                let _ = server.append_trace(id, &record.token, 0, line.into()).await;
+                let end = JobEnd::failed(FailureReason::RunnerSystemFailure);
+                self.context.report(&record, &end).await;
+            }
+        }
+        Ok(NextJob::None)
+    }
+
+    async fn finished(&self, job: JobId, outcome: JobOutcome) {
+        let Some(running) = self.job.lock().take() else {
+            return;
+        };
+        let (metrics, took) = (&self.context.metrics, running.listed.elapsed());
+        metrics.job_finished(&outcome, &running.clock, took);
+        let end = end_of(&outcome);
+        if let Some(error) = &outcome.error {
+            explain(&running, &error.chain());
+        }
+        if let Err(error) = running.files.write_end(&end) {
+            tracing::error!(%job, error = &error as &dyn Error, "The end of a job is not on disk.");
+        }
+        running.end.send_replace(Some(end));
+    }
+}
+
+#[async_trait]
+impl JobRunner for Turn {
+    async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
+        let directory = {
+            let job = self.job.lock();
+            job.as_ref().map(|it| it.files.directory().to_owned())
+        };
+        let directory = directory.unwrap_or_default();
+        let options = self.context.build_options(&assignment.job, &directory);
+        let runner = BuildRunner::new(options, self.context.process.supervisor.clone());
+        runner.run(assignment, context).await
+    }
+}
+
+/// Returns the end of a job for the server.
+fn end_of(outcome: &JobOutcome) -> JobEnd {
+    let Some(error) = &outcome.error else {
+        return JobEnd {
+            state: UpdateState::Success,
+            reason: None,
+            exit_code: 0,
+        };
+    };
+    JobEnd {
+        exit_code: error.exit_code().map_or(0, |code| code.0),
+        ..JobEnd::failed(error.failure_reason())
+    }
+}
+
+/// Writes the error of a job that has no log: it did not come as far.
+fn explain(job: &RunningJob, error: &str) {
+    let path = job.files.log(job.id.0);
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    if let Ok(mut file) = opened {
+        // The state alone has to do if the disk is full.
+        let _ = writeln!(file, "ERROR: Job failed (system failure): {error}");
+    }
+}
+
+impl EntryContext {
+    fn record(&self, job: &Job) -> JobRecord {
+        JobRecord {
+            server: self.settings.url.to_string(),
+            runner: self.settings.config.name.clone(),
+            job: job.id.0,
+            token: job.token.clone(),
+            info: self.info(),
+            failure_reasons: job.features.failure_reasons.clone(),
+            accepted_at: Timestamp::now(),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The runner against a GitLab for tests.
+
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the report")]
+
+mod bench;
+mod cached_jobs;
+mod config;
+mod jobs;
+mod metrics;
+mod object_cache;
+mod recordings;
+mod s3;
