@@ -22,6 +22,8 @@ use tokio::task::JoinHandle;
 
 use crate::children;
 use crate::command::Prepared;
+use crate::file_lock::{FileLock, LockKind};
+use crate::journal;
 use crate::sys::{ChildStdio, Started, posix, reap};
 use crate::user_namespace::without_later_mounts;
 
@@ -45,10 +47,11 @@ impl Guardian {
     pub(crate) fn start(journal: &Path) -> io::Result<Self> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let command = command(journal)?;
+        let lock = journal.with_file_name("");
         let pid = Arc::new(OnceLock::new());
         let started = Arc::clone(&pid);
         let starting = tokio::task::spawn_blocking(move || {
-            let start = || children::start(|| posix::spawn(&command, stdio(read)?));
+            let start = || children::start(|| posix::spawn(&command, stdio(read, &lock)?));
             let child = fail_point!(
                 "process::guardian::start",
                 without_later_mounts(start).flatten()
@@ -119,13 +122,31 @@ fn command(journal: &Path) -> io::Result<Prepared> {
     })
 }
 
-fn stdio(stdin: OwnedFd) -> io::Result<ChildStdio> {
+/// Returns the standard descriptors of a guardian. It prints nothing: its output is the directory of journals, which is locked as
+/// long as it lives.
+fn stdio(stdin: OwnedFd, lock: &Path) -> io::Result<ChildStdio> {
     let null = || open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    let locked = File::open(lock).and_then(|file| file.lock_shared().map(|()| file));
     Ok(ChildStdio {
         stdin,
-        stdout: null()?,
+        stdout: locked.map_or_else(|_| null(), |file| Ok(file.into()))?,
         stderr: null()?,
     })
+}
+
+/// Waits until the guardians of dead runs have ended. Afterwards nothing removes a directory that a new run creates in the
+/// place of an old one.
+///
+/// Only for state directories that one run at a time has: the guardian of a living run is waited for too. Blocks.
+///
+/// # Errors
+///
+/// When a guardian is still there after `limit`, or the state directory cannot be read.
+pub fn wait_for_guardians(state_dir: &Path, limit: Duration) -> io::Result<()> {
+    match File::open(journal::directory(state_dir)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        opened => FileLock::within(opened?, LockKind::Exclusive, limit).map(drop),
+    }
 }
 
 #[cfg(test)]

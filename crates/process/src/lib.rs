@@ -113,6 +113,7 @@ pub use environment::Environment;
 pub use error::ProcessError;
 pub use file_lock::{FileLock, LockKind};
 pub use folder::{Folder, parent_and_name};
+pub use guardian::wait_for_guardians;
 pub use journal::Journal;
 pub use limits::{
     check_runtime_files, raise_open_file_limit, restore_open_file_limit, survive_file_size_limit,

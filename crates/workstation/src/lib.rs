@@ -65,7 +65,8 @@ pub use run::isolation::Isolation;
 pub use run::resource_groups::MachineResources;
 pub use run::session::{JobSession, SessionError};
 pub use run::{
-    LocalRun, ReservedRun, RunBuilder, RunControls, RunExecutor, RunOptions, end_orphans, supervise,
+    LocalRun, ReservedRun, RunBuilder, RunControls, RunExecutor, RunOptions, end_orphans,
+    succeed_killed_run, supervise,
 };
 pub use settings::{
     CacheSettings, FilePlace, GarbageSettings, GitUse, IncludeSettings, InstanceSettings,

@@ -1,15 +1,18 @@
 //! The runner is killed, with or without its guardian.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use executor_core::{CancelCause, Cancellation};
-use process::{Containment, Recovered, Settings, Stream, Supervisor, Timing, recover};
+use process::{
+    Containment, Recovered, Settings, Stream, Supervisor, Timing, recover, wait_for_guardians,
+};
+use tokio::task::spawn_blocking;
 
 use crate::runner::{Runner, guardian, journals, left, mounts_below, nested, state};
-use crate::support::{BOTH, lives, noted, processes, run, sh, tree, until, until_or};
+use crate::support::{BOTH, PATIENCE, lives, noted, processes, run, sh, tree, until, until_or};
 
 #[tokio::test]
 async fn guardian_cleans_up_after_a_killed_runner() {
@@ -22,11 +25,13 @@ async fn guardian_cleans_up_after_a_killed_runner() {
         .await;
         let runs = journals(work.path());
         assert_eq!(runs.len(), 1);
+        let state_dir = state(work.path());
+        let waits = wait_for_guardians(&state_dir, Duration::ZERO).unwrap_err();
+        assert_eq!(waits.kind(), ErrorKind::TimedOut);
         runner.kill();
-        until("the end of everything", || {
-            left(work.path(), &runs).is_empty()
-        })
-        .await;
+        let waiting = spawn_blocking(move || wait_for_guardians(&state_dir, PATIENCE));
+        waiting.await.unwrap().unwrap();
+        assert_eq!(left(work.path(), &runs), Vec::<String>::new());
         until("the guardian to leave", || runner.guardian().is_none()).await;
         assert!(recover(&state(work.path())).unwrap().is_empty());
     }

@@ -33,7 +33,7 @@ pub use local_run::LocalRun;
 pub use options::RunOptions;
 pub use reserved_run::ReservedRun;
 pub use run_controls::RunControls;
-pub use supervision::{end_orphans, supervise};
+pub use supervision::{end_orphans, succeed_killed_run, supervise};
 
 pub(crate) use other_projects::check_triggers;
 pub(crate) use reserved_run::RunShared;

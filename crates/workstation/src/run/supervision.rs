@@ -5,6 +5,7 @@ use crate::history::state::StateDir;
 use fail_point::fail_point;
 use process::{ProcessError, Recovered, Settings, Supervisor};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Ends the processes of dead runs and removes their directories. What cannot be removed now is left for
 /// the next run.
@@ -41,6 +42,23 @@ pub(crate) async fn recover(
         }
     }
     Ok(spared)
+}
+
+/// How long the guardian of a killed run may take.
+const GUARDIAN: Duration = Duration::from_secs(30);
+
+/// Waits until the guardians of killed runs have done their work, and does the work of those that were killed too. The state
+/// directory is that of one run at a time; its directories may have the names of earlier ones.
+///
+/// # Errors
+///
+/// When the state directory cannot be read.
+pub fn succeed_killed_run(state: &StateDir) -> Result<(), LocalError> {
+    if let Err(error) = process::wait_for_guardians(state.path(), GUARDIAN) {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "The clean-up after a killed run may not be over.");
+    }
+    end_orphans(state).map(drop)
 }
 
 /// Ends the processes of killed runs whose guardians were killed too, and returns the number of these runs. What a
