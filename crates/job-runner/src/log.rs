@@ -167,6 +167,12 @@ fn open_spool(
         return Ok((create_spool(path)?, None));
     };
     make_parent(path)?;
+    if note.log == path {
+        // The job has one log, of which others may have read.
+        let spool = Spool::reopen(path, note.log_bytes);
+        let spool = spool.map_err(|source| not_kept(path, source.into()))?;
+        return Ok((spool, None));
+    }
     match Spool::resume(path, &note.log, note.log_bytes) {
         Ok(spool) => Ok((spool, None)),
         Err(error) => Ok((create_spool(path)?, Some(error))),

@@ -59,6 +59,8 @@ pub struct BuildRunnerOptions {
     pub notes: Option<JobNotes>,
     /// The notes of an earlier process, whose jobs are resumed.
     pub resumed: Vec<JobNote>,
+    /// Whether a job starts over when its environment cannot be taken over; it fails otherwise. Default: yes.
+    pub starts_over: bool,
     /// The runner's version, for the log and `CI_RUNNER_VERSION`.
     pub version: String,
     /// The commit the runner was built from, for `CI_RUNNER_REVISION`.
@@ -98,6 +100,7 @@ impl Default for BuildRunnerOptions {
             terminals: Terminals::default(),
             notes: None,
             resumed: Vec::new(),
+            starts_over: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: String::new(),
         }

@@ -138,26 +138,36 @@ impl Spool {
         copied.map(|()| spool)
     }
 
-    fn copy(&mut self, earlier: &Path, mut bytes: u64) -> Result<(), SpoolError> {
-        let failed = |source| SpoolError::Read {
-            path: earlier.to_owned(),
-            source,
+    /// Opens an existing log to continue it after its first `bytes`; the rest is cut off.
+    ///
+    /// # Errors
+    ///
+    /// [`SpoolError::Read`] if it cannot be opened or is shorter, [`SpoolError::Write`] if it cannot be cut.
+    pub fn reopen(path: impl Into<PathBuf>, bytes: u64) -> Result<Self, SpoolError> {
+        let path = path.into();
+        let opened = OpenOptions::new().append(true).open(&path);
+        let mut spool = match opened {
+            Ok(file) => Self {
+                path,
+                file,
+                digester: Digester::default(),
+                written: Arc::new(AtomicU64::new(bytes)),
+            },
+            Err(source) => return Err(SpoolError::Read { path, source }),
         };
-        let mut file = File::open(earlier).map_err(failed)?;
-        let mut buffer = vec![0; 64 * 1024];
-        while bytes > 0 {
-            let most = usize::try_from(bytes).map_or(buffer.len(), |it| it.min(buffer.len()));
-            match file.read(&mut buffer[..most]) {
-                Ok(0) => return Err(failed(ErrorKind::UnexpectedEof.into())),
-                Ok(count) => {
-                    self.append(&buffer[..count])?;
-                    bytes -= count as u64;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        Ok(())
+        let mut digester = Digester::default();
+        read_first(&spool.path, bytes, |piece| {
+            digester.update(piece);
+            Ok(())
+        })?;
+        spool.digester = digester;
+        let cut = spool.file.set_len(bytes);
+        cut.map_err(|source| spool.write_error(source))?;
+        Ok(spool)
+    }
+
+    fn copy(&mut self, earlier: &Path, bytes: u64) -> Result<(), SpoolError> {
+        read_first(earlier, bytes, |piece| self.append(piece))
     }
 
     /// Appends bytes; they can be read as soon as this returns.
@@ -278,6 +288,33 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
+/// Reads the first `bytes` of a log.
+fn read_first(
+    log: &Path,
+    mut bytes: u64,
+    mut take: impl FnMut(&[u8]) -> Result<(), SpoolError>,
+) -> Result<(), SpoolError> {
+    let failed = |source| SpoolError::Read {
+        path: log.to_owned(),
+        source,
+    };
+    let mut file = File::open(log).map_err(failed)?;
+    let mut buffer = vec![0; 64 * 1024];
+    while bytes > 0 {
+        let most = usize::try_from(bytes).map_or(buffer.len(), |it| it.min(buffer.len()));
+        match file.read(&mut buffer[..most]) {
+            Ok(0) => return Err(failed(ErrorKind::UnexpectedEof.into())),
+            Ok(count) => {
+                take(&buffer[..count])?;
+                bytes -= count as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +326,22 @@ mod tests {
         let error = spool.append(b"text").expect_err("the disk is full");
         assert!(matches!(error, SpoolError::Full { .. }), "{error:?}");
         assert_eq!(spool.digest(), Digest::default());
+    }
+
+    #[test]
+    fn reopened_log_goes_on_after_the_part_that_counts() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("log");
+        let mut spool = Spool::create(&path).expect("created");
+        spool.append(b"one\ntwo\nthr").expect("written");
+        let error = Spool::reopen(&path, 12).expect_err("the log is shorter");
+        assert!(matches!(error, SpoolError::Read { .. }), "{error:?}");
+        let mut spool = Spool::reopen(&path, 8).expect("reopened");
+        spool.append(b"three\n").expect("written");
+        let text = std::fs::read(&path).expect("read");
+        assert_eq!(text, b"one\ntwo\nthree\n");
+        let digest = spool.digest();
+        assert_eq!((digest.bytes, digest.crc32), (14, crc32fast::hash(&text)));
     }
 
     #[test]

@@ -172,6 +172,8 @@ impl NoteWriter {
         let is_due = state.written.is_none_or(|at| at.elapsed() >= NOTE_INTERVAL);
         if is_urgent || is_due {
             self.write(&mut state, is_urgent);
+        } else if state.stage == Stage::Active && self.note_log_end(&mut state.note) {
+            self.0.notes.defer(&state.note);
         }
     }
 

@@ -1,5 +1,6 @@
 use super::note::JobNote;
 use executor_core::JobId;
+use executor_core::job::Job;
 use fail_point::fail_point;
 use parking_lot::{Mutex, MutexGuard};
 use process::{NewFile, make_private_dir_all};
@@ -19,6 +20,24 @@ struct Shared {
     keeps: Keeps,
     /// The number of jobs that need a builds directory to survive a crash.
     needed: Mutex<HashMap<PathBuf, usize>>,
+    /// Of notes of one job, whose log is sent to others meanwhile.
+    followed: Option<Followed>,
+}
+
+/// A job whose log is sent as far as its note has it.
+#[derive(Debug)]
+struct Followed {
+    /// The job, as JSON.
+    job: Vec<u8>,
+    state: Mutex<FollowedState>,
+}
+
+#[derive(Debug, Default)]
+struct FollowedState {
+    /// The part of the log that another process would keep; `None` while there is no note.
+    log_end: Option<u64>,
+    /// A note that is not written yet.
+    waiting: Option<JobNote>,
 }
 
 /// What the notes of a run are for.
@@ -33,19 +52,38 @@ enum Keeps {
 impl JobNotes {
     /// Returns the notes in a directory, which need not exist.
     pub fn at(directory: PathBuf) -> Self {
-        Self::new(directory, Keeps::Jobs)
+        Self::new(directory, Keeps::Jobs, None)
+    }
+
+    /// Returns the notes of one job, for another process that knows nothing else of it: the first note comes with the
+    /// job itself, secrets included, in a file for its owner alone.
+    pub fn of_job(directory: PathBuf, job: &Job) -> Self {
+        let followed = Followed {
+            // Always succeeds, since a job has only texts as keys. An empty one would not be taken over.
+            job: serde_json::to_vec(job).unwrap_or_default(),
+            state: Mutex::default(),
+        };
+        Self::new(directory, Keeps::Jobs, Some(followed))
+    }
+
+    /// Reads the job that an earlier process left in a directory of [`of_job`](Self::of_job), with its note.
+    pub fn left_job(directory: &Path) -> Option<(Job, JobNote)> {
+        let job = fs::read(directory.join(JOB)).ok()?;
+        let job = serde_json::from_slice(&job).ok()?;
+        Some((job, Self::at(directory.to_owned()).read().pop()?))
     }
 
     /// Returns the notes in a directory for jobs that cannot be resumed: only their results are recorded.
     pub fn of_results(directory: PathBuf) -> Self {
-        Self::new(directory, Keeps::Results)
+        Self::new(directory, Keeps::Results, None)
     }
 
-    fn new(directory: PathBuf, keeps: Keeps) -> Self {
+    fn new(directory: PathBuf, keeps: Keeps, followed: Option<Followed>) -> Self {
         Self(Arc::new(Shared {
             directory,
             keeps,
             needed: Mutex::default(),
+            followed,
         }))
     }
 
@@ -92,8 +130,55 @@ impl JobNotes {
         unpublished.try_for_each(|path| remove_file(&path))
     }
 
+    /// Returns how much of the log of the job may be sent: more could be written again, and differently, by another process.
+    /// `None` if that cannot happen.
+    ///
+    /// Writes a note that waited for its turn. Only notes [of one job](Self::of_job) are asked.
+    pub fn log_end(&self) -> Option<u64> {
+        let mut state = self.0.followed.as_ref()?.state.lock();
+        if let Some(note) = state.waiting.take()
+            && self.publish(&note).is_ok()
+        {
+            state.log_end = Some(note.log_bytes);
+        }
+        state.log_end
+    }
+
+    /// Continues the note of an earlier process.
+    pub fn continued(self, note: &JobNote) -> Self {
+        if let Some(followed) = &self.0.followed {
+            followed.state.lock().log_end = Some(note.log_bytes);
+        }
+        self
+    }
+
+    /// Keeps a note that will be written by [`log_end`](Self::log_end), if the log is sent to others.
+    pub(super) fn defer(&self, note: &JobNote) {
+        if let Some(followed) = &self.0.followed {
+            followed.state.lock().waiting = Some(note.clone());
+        }
+    }
+
     /// Writes the note of a job, in place of its previous one.
     pub(super) fn write(&self, note: &JobNote) -> io::Result<()> {
+        let Some(followed) = &self.0.followed else {
+            return self.publish(note);
+        };
+        let mut state = followed.state.lock();
+        state.waiting = None;
+        if state.log_end.is_none() {
+            // Before the note is there, so that no more is sent than it has.
+            state.log_end = Some(note.log_bytes);
+            make_private_dir_all(&self.0.directory)?;
+            let file = self.0.directory.join(JOB);
+            NewFile::write(file.with_extension(PARTIAL), &followed.job, 0o600)?.replace(&file)?;
+        }
+        self.publish(note)?;
+        state.log_end = Some(note.log_bytes);
+        Ok(())
+    }
+
+    fn publish(&self, note: &JobNote) -> io::Result<()> {
         let text = serde_json::to_vec(note)?;
         let file = self.file(note.job);
         let partial = file.with_extension(PARTIAL);
@@ -111,7 +196,12 @@ impl JobNotes {
     ///
     /// When a note exists and cannot be removed.
     pub fn remove(&self, job: JobId) -> io::Result<()> {
-        remove_file(&self.file(job))
+        let removed = remove_file(&self.file(job));
+        if let Some(followed) = &self.0.followed {
+            *followed.state.lock() = FollowedState::default();
+            remove_file(&self.0.directory.join(JOB))?;
+        }
+        removed
     }
 
     fn file(&self, job: JobId) -> PathBuf {
@@ -149,6 +239,9 @@ impl JobNotes {
         self.0.needed.lock()
     }
 }
+
+/// The file with the job itself, of notes [of one job](JobNotes::of_job).
+const JOB: &str = "job";
 
 /// The extension of a note that is being written.
 const PARTIAL: &str = "partial";

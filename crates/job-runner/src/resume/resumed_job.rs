@@ -2,7 +2,7 @@ use super::note::JobNote;
 use super::note_writer::NoteWriter;
 use crate::build::{Build, Settings};
 use crate::prepare::Prepared;
-use crate::sources::Sources;
+use crate::sources::{LocalRepositories, Sources};
 use executor_core::ability::ResumeHandle;
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, ExitCode, JobOutcome, Retryability, RunContext, Workspace};
@@ -38,9 +38,12 @@ impl Build<'_> {
         let notes = self.options.notes.clone()?;
         let log = self.options.spool_dir.as_deref()?;
         let is_resumable = match self.options.sources {
-            Sources::Snapshot(_) | Sources::InPlace(_) | Sources::None => notes.keep_jobs(),
+            Sources::Snapshot(_)
+            | Sources::InPlace(_)
+            | Sources::None
+            | Sources::Git(LocalRepositories::Refused) => notes.keep_jobs(),
             // The user's repository refers to the worktree.
-            Sources::Worktree(_) | Sources::Git(_) => false,
+            Sources::Worktree(_) | Sources::Git(LocalRepositories::Allowed) => false,
         };
         let resumed = self.resumed.as_ref();
         let builds = self.context.config.host_builds_dir.clone();
@@ -123,13 +126,20 @@ impl Build<'_> {
                 Err(error) => error.chain(),
             }
         };
-        if let Some(code) = script_exit {
+        let lost = match script_exit {
+            Some(code) => Some(format!(
+                "the script had ended with exit code {code} when runwright was killed; it does \
+                 not run again, and the job cannot continue after it: {why}"
+            )),
+            None if self.options.starts_over => None,
+            None => Some(format!(
+                "runwright was killed, and the job cannot continue: {why}"
+            )),
+        };
+        if let Some(message) = lost {
             return Some(Err(BuildError::System {
                 backend: "runner",
-                message: format!(
-                    "the script had ended with exit code {code} when runwright was killed; it \
-                     does not run again, and the job cannot continue after it: {why}"
-                ),
+                message,
                 source: None,
                 retry: Retryability::Permanent,
             }));
