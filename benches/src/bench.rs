@@ -121,6 +121,11 @@ impl Bench {
             .env("HOME", self.scratch.path())
     }
 
+    /// Returns the scratch directory.
+    pub fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
     /// Returns the target directory of this bench.
     pub fn target(&self) -> &Path {
         &self.target
