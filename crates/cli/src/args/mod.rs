@@ -197,7 +197,6 @@ pub(crate) enum Command {
     /// Check whether jobs can run in a Kubernetes cluster
     Kubernetes(Deferred<KubernetesArgs>),
     /// Take jobs from a GitLab, in place of gitlab-runner
-    #[command(hide = true)]
     Runner(Deferred<RunnerArgs>),
     /// Show the executors this build has
     Executors(Deferred<ExecutorsArgs>),

@@ -1,6 +1,9 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
+/// The heading of the options that registration tokens need.
+const OLD: &str = "With a registration token";
+
 /// Arguments of `runwright runner`.
 #[derive(Debug, Args)]
 pub(crate) struct RunnerArgs {
@@ -62,11 +65,11 @@ impl RunnerConfigArg {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright runner run                               the runners of the usual config.toml
-  runwright runner run -c ./config.toml              those of another file
-  kill -QUIT PID                                     take no more jobs, and end after those that run
+  runwright runner run                   for the runners of the usual config.toml
+  runwright runner run -c ./config.toml  for those of another file
+  kill -QUIT PID                         take no more jobs, end after the last
 
-Signals: QUIT ends after the running jobs; TERM and INT interrupt them (`shutdown_timeout`), and a second one ends at \
+Signals: QUIT ends after the running jobs; USR2 too, but leaves those in containers and pods to the next start; TERM and INT interrupt them (`shutdown_timeout`), and a second one ends at \
 once; HUP reads config.toml again, as does a change of the file.
 
 Exit codes: 0 stopped as asked; 1 ended at once; 2 usage or config.toml; 3 environment")]
@@ -98,9 +101,9 @@ pub(crate) struct RunnerLintArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright runner register                                        asks for all that is missing
-  runwright runner register -n --url https://gitlab.com --token glrt-... --executor shell
-  runwright runner register -n --url https://gitlab.com --token glrt-... --executor docker --docker-image alpine:3
+  runwright runner register               asks for all that is missing
+  runwright runner register -n -u https://gitlab.com -t TOKEN --executor shell
+  runwright runner register ... --executor docker --docker-image alpine:3
   runwright runner register ... --set docker.privileged=true --set limit=4
 
 A token that begins with `glrt-` is that of a runner created in GitLab, which keeps tags and the like. Any other is a \
@@ -119,9 +122,6 @@ pub(crate) struct RunnerRegisterArgs {
     /// The token; without it that in `CI_SERVER_TOKEN`
     #[arg(short, long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
-    /// The registration token, of a GitLab that has such
-    #[arg(short, long, value_name = "TOKEN")]
-    pub(crate) registration_token: Option<String>,
     /// The name in config.toml; without it that of this machine
     #[arg(long, visible_alias = "description", value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -137,26 +137,29 @@ pub(crate) struct RunnerRegisterArgs {
     /// A further key of `[[runners]]`, such as `docker.privileged=true`; values as in TOML, texts without quotes
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The tags, separated by commas (registration token only)
-    #[arg(long, value_name = "TAGS")]
+    /// The registration token, of a GitLab that has such
+    #[arg(help_heading = OLD, short, long, value_name = "TOKEN")]
+    pub(crate) registration_token: Option<String>,
+    /// The tags, separated by commas
+    #[arg(help_heading = OLD, long, value_name = "TAGS")]
     pub(crate) tag_list: Option<String>,
-    /// Run jobs without tags too (registration token only)
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    /// Run jobs without tags too
+    #[arg(help_heading = OLD, long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) run_untagged: Option<bool>,
-    /// Keep the runner to one project (registration token only)
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    /// Keep the runner to one project
+    #[arg(help_heading = OLD, long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) locked: Option<bool>,
-    /// `not_protected` or `ref_protected` (registration token only)
-    #[arg(long, value_name = "LEVEL")]
+    /// `not_protected` or `ref_protected`
+    #[arg(help_heading = OLD, long, value_name = "LEVEL")]
     pub(crate) access_level: Option<String>,
-    /// The longest a job may take, in seconds (registration token only)
-    #[arg(long, value_name = "SECONDS")]
+    /// The longest a job may take, in seconds
+    #[arg(help_heading = OLD, long, value_name = "SECONDS")]
     pub(crate) maximum_timeout: Option<u64>,
-    /// Create the runner paused (registration token only)
-    #[arg(long)]
+    /// Create the runner paused
+    #[arg(help_heading = OLD, long)]
     pub(crate) paused: bool,
-    /// A note for administrators (registration token only)
-    #[arg(long, value_name = "TEXT")]
+    /// A note for administrators
+    #[arg(help_heading = OLD, long, value_name = "TEXT")]
     pub(crate) maintenance_note: Option<String>,
 }
 
@@ -206,9 +209,9 @@ pub(crate) struct RunnerStatusArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright runner install                    write /etc/systemd/system/runwright-runner.service
-  runwright runner install --print            print it
-  systemctl enable --now runwright-runner     start it now and at each start of the machine")]
+  runwright runner install                 write a unit of systemd
+  runwright runner install --print         print it
+  systemctl enable --now runwright-runner  start it now and with the machine")]
 pub(crate) struct RunnerInstallArgs {
     #[command(flatten)]
     pub(crate) config: RunnerConfigArg,

@@ -80,6 +80,10 @@ impl ConfigFile {
         }
         report_duplicates(&read, &mut problems);
         settings.runners = read.into_iter().map(|(_, runner)| runner).collect();
+        let certificates = path.with_file_name("certs");
+        for runner in &mut settings.runners {
+            runner.use_certificates_in(&certificates);
+        }
         let problems = problems.finish();
         let explanation = explain::explain(root, &source, known, &problems);
         Ok(Self {

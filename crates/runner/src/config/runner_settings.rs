@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml_edit::{DocumentMut, Item, Table};
 use web::Url;
@@ -48,6 +48,25 @@ pub struct RunnerSettings {
     pub tables: ExecutorTables,
     /// Differs when a key of the entry has another value.
     pub fingerprint: u64,
+}
+
+impl RunnerSettings {
+    /// Uses the certificates that a directory has for the server, unless the settings name some: `HOST.crt`, and for the
+    /// client `HOST.auth.crt` with `HOST.auth.key`, as GitLab Runner does.
+    pub(super) fn use_certificates_in(&mut self, directory: &Path) {
+        let Some(host) = self.url.host_str() else {
+            return;
+        };
+        let file =
+            |end: &str| Some(directory.join(format!("{host}{end}"))).filter(|it| it.is_file());
+        if self.tls_ca_file.is_none() {
+            self.tls_ca_file = file(".crt");
+        }
+        if self.tls_cert_file.is_none() && self.tls_key_file.is_none() {
+            let pair = file(".auth.crt").zip(file(".auth.key"));
+            (self.tls_cert_file, self.tls_key_file) = pair.unzip();
+        }
+    }
 }
 
 /// `[runners.artifact]`.

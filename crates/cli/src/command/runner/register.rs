@@ -12,9 +12,9 @@ use console::{error_line, strip_controls};
 use executor_core::job::SecretString;
 use inquire::{InquireError, Password, PasswordDisplayMode, Select, Text};
 use jiff::Timestamp;
-use runner::api::RunnerAnswer;
+use runner::api::{RunnerAnswer, Server};
 use runner::config::{ConfigEdit, ConfigFile, NewRunner, Strictness, parse_url};
-use runner::{RegisteredRunner, Registration, RunnerCall, Url};
+use runner::{RegisteredRunner, Registration, RunnerCall};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -42,10 +42,11 @@ pub(super) fn register(args: &RunnerRegisterArgs) -> Result<Exit, Failure> {
     // Before anything is created at the server.
     let edit = edited(&path, &runner)?;
     let file = ConfigFile::parse(&path, edit.text(), &known(Strictness::Strict));
-    file.and_then(ConfigFile::into_settings)
-        .map_err(super::unusable)?;
+    let settings = file.and_then(ConfigFile::into_settings);
+    let (settings, _) = settings.map_err(super::unusable)?;
     drop(edit);
-    let asking = ask(args, &answers, &runner.url);
+    let server = server(runner.url.clone(), &answers.token, &settings)?;
+    let asking = ask(args, &answers, &server);
     let registered = runtime::start_on_this_thread()?.block_on(asking)?;
     if !registered.token.is_empty() {
         runner.token = registered.token;
@@ -222,9 +223,9 @@ fn insert(table: &mut Table, keys: &[&str], value: Value) {
 async fn ask(
     args: &RunnerRegisterArgs,
     answers: &Answers,
-    url: &Url,
+    server: &Server,
 ) -> Result<RegisteredRunner, Failure> {
-    let server = server(url.clone())?;
+    let url = &answers.url;
     let token = SecretString::new(&answers.token);
     let info = call_info(&answers.executor);
     let answer = if is_created_in_gitlab(&answers.token) {

@@ -1,5 +1,6 @@
 //! `verify`, `unregister` and `reset-token`: the runners of config.toml at their GitLab.
 
+use super::known::known;
 use crate::args::{RunnerSelectionArgs, RunnerVerifyArgs};
 use crate::failure::{Exit, Failure};
 use crate::runtime;
@@ -8,8 +9,10 @@ use console::{error_line, strip_controls};
 use executor_core::chain;
 use jiff::Timestamp;
 use runner::api::{ApiError, RunnerAnswer, Server, ServerOptions};
-use runner::config::{ConfigEdit, RunnerEntry, RunnerSelector, parse_url};
-use runner::{Proxies, RunnerCall, RunnerInfo, Url};
+use runner::config::{
+    ConfigEdit, ConfigFile, RunnerEntry, RunnerSelector, Settings, Strictness, parse_url,
+};
+use runner::{Proxies, RunnerCall, RunnerInfo, Url, server_options};
 use std::path::Path;
 
 /// Returns whether this is the token of a runner that was created in GitLab; several machines may share it.
@@ -25,13 +28,19 @@ pub(super) fn call_info(executor: &str) -> RunnerInfo {
     }
 }
 
-/// Returns the connection to a server.
-pub(super) fn server(url: Url) -> Result<Server, Failure> {
-    let options = ServerOptions {
-        url,
-        authorities: Vec::new(),
-        identity: None,
-        proxies: Proxies::from_variables(|name| std::env::var(name).ok()),
+/// Returns the connection to the server of a runner, with the certificates that the settings have for it.
+pub(super) fn server(url: Url, token: &str, settings: &Settings) -> Result<Server, Failure> {
+    let proxies = Proxies::from_variables(|name| std::env::var(name).ok());
+    let mut runners = settings.runners.iter();
+    let own = runners.find(|it| it.url == url && it.config.token.expose() == token);
+    let options = match own {
+        Some(own) => server_options(own, proxies),
+        None => ServerOptions {
+            url,
+            authorities: Vec::new(),
+            identity: None,
+            proxies,
+        },
     };
     Server::new(options).map_err(Failure::environment)
 }
@@ -49,13 +58,13 @@ struct Registered {
 }
 
 impl Registered {
-    fn of(entry: &RunnerEntry, config: &Path) -> Result<Self, Failure> {
+    fn of(entry: &RunnerEntry, config: &Path, settings: &Settings) -> Result<Self, Failure> {
         let url = parse_url(&entry.url);
         let url = url.map_err(|why| Failure::usage(anyhow!("`url` of {} {why}", entry.name)))?;
         let id = runner::system_id(&config.with_file_name(".runner_system_id"));
         Ok(Self {
             entry: entry.clone(),
-            server: server(url)?,
+            server: server(url, entry.token.expose(), settings)?,
             call: RunnerCall {
                 info: None,
                 token: entry.token.clone(),
@@ -90,7 +99,10 @@ fn selected(
         let failure = Failure::usage(error);
         return Err(failure.with_help("`runwright runner list` shows those that it has"));
     }
-    let runners = runners.iter().map(|it| Registered::of(it, path));
+    // The file may have other errors; these commands need little of it.
+    let file = ConfigFile::parse(path, edit.text(), &known(Strictness::Lenient));
+    let settings = file.map(|it| it.settings).map_err(super::unusable)?;
+    let runners = runners.iter().map(|it| Registered::of(it, path, &settings));
     Ok((edit, runners.collect::<Result<_, Failure>>()?))
 }
 

@@ -56,11 +56,21 @@ const RUNNERS: &[KeySpec] = &[
     KeySpec::supported(
         "tls-ca-file",
         Text,
-        "",
+        "`certs/HOST.crt` beside config.toml, if it exists",
         "a file with certificates that may sign that of GitLab",
     ),
-    KeySpec::supported("tls-cert-file", Text, "", "a file with a client certificate"),
-    KeySpec::supported("tls-key-file", Text, "", "the file with its key"),
+    KeySpec::supported(
+        "tls-cert-file",
+        Text,
+        "`certs/HOST.auth.crt` beside config.toml, if it exists",
+        "a file with a client certificate",
+    ),
+    KeySpec::supported(
+        "tls-key-file",
+        Text,
+        "`certs/HOST.auth.key` beside config.toml, if it exists",
+        "the file with its key",
+    ),
     // Scheduling.
     KeySpec::supported(
         "limit",
