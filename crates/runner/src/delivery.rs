@@ -7,6 +7,7 @@ use crate::outbox::{JobEnd, JobFiles, JobRecord};
 use crate::reasons::name_for_server;
 use executor_core::{CancelCause, Cancellation};
 use gitlab_api::runner::{JobUpdate, UpdateState};
+use job_runner::JobNotes;
 use std::error::Error;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -50,6 +51,8 @@ pub(crate) struct Delivery {
     /// Stops the job.
     job: Cancellation,
     ended: watch::Receiver<Option<JobEnd>>,
+    /// Of a job that runs.
+    notes: Option<JobNotes>,
     times: DeliveryTimes,
     log: LogReader,
     interval: Duration,
@@ -76,6 +79,7 @@ impl Delivery {
         record: JobRecord,
         job: Cancellation,
         ended: watch::Receiver<Option<JobEnd>>,
+        notes: Option<JobNotes>,
         times: DeliveryTimes,
     ) -> Self {
         let now = Instant::now();
@@ -86,6 +90,7 @@ impl Delivery {
             record,
             job,
             ended,
+            notes,
             times,
             interval: INTERVAL,
             next_piece: now + INTERVAL,
@@ -145,11 +150,11 @@ impl Delivery {
         }
     }
 
-    /// Sends all of the log that there is.
+    /// Sends all of the log that there is, and that stays as it is.
     async fn send_log(&mut self) -> Sent {
         let mut may_seek = true;
         loop {
-            let piece = match self.log.next().await {
+            let piece = match self.log.next(self.notes.clone()).await {
                 Ok(piece) if piece.is_empty() => return Sent::All,
                 Ok(piece) => piece,
                 Err(error) => {
@@ -194,6 +199,7 @@ impl Delivery {
 
     /// Sends the rest of the log, and the end, until the server has both.
     async fn finish(&mut self, end: &JobEnd) {
+        self.notes = None;
         let metrics = self.server.metrics();
         let _undelivered = metrics.map(RunnerMetrics::undelivered);
         let job = self.record.job;

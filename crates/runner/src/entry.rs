@@ -4,13 +4,14 @@ use crate::api::{ApiError, JobAnswer, Server};
 use crate::config::RunnerSettings;
 use crate::metrics::RunnerMetrics;
 use crate::object_cache::ObjectBucket;
-use crate::outbox::{JobEnd, JobRecord};
+use crate::outbox::{JobEnd, JobRecord, LeftJob};
 use crate::pace::{Pace, PaceSettings, Polled};
 use crate::process_context::ProcessContext;
 use crate::turn::Turn;
 use executor_core::job::Job;
 use executor_core::{
-    Cancellation, ErrorPolicy, ExecutorProvider, FeaturesInfo, JobRequest, JobSlots, Worker, chain,
+    Cancellation, ErrorPolicy, ExecutorProvider, FeaturesInfo, JobRequest, JobSlots, TurnOutcome,
+    Worker, chain,
 };
 use gitlab_api::runner::{JobUpdate, RunnerInfo, UpdateOutput};
 use job_runner::helper::GitLabArtifacts;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// The checksum of an empty log.
 const NO_LOG: &str = "crc32:00000000";
@@ -198,11 +199,14 @@ pub(crate) struct Entry {
     pub(crate) check_interval: Duration,
     /// The numbers of the runner's concurrent jobs.
     pub(crate) numbers: JobSlots,
+    /// The jobs of an earlier process that it takes over first.
+    pub(crate) left: Vec<LeftJob>,
 }
 
 impl Entry {
     /// Polls and runs jobs until a stop; then waits for the jobs that run.
-    pub(crate) async fn run(self, stop: Cancellation) {
+    pub(crate) async fn run(mut self, stop: Cancellation) {
+        let left = std::mem::take(&mut self.left);
         let EntryContext {
             settings, metrics, ..
         } = &*self.context;
@@ -214,6 +218,10 @@ impl Entry {
         let limit = usize::try_from(settings.config.limit).unwrap_or(usize::MAX);
         let (ended, mut polls_ended) = mpsc::unbounded_channel::<(Polled, Instant)>();
         let mut turns = JoinSet::new();
+        for left in left {
+            let worker = self.worker(Turn::of_left(Arc::clone(&self.context), left));
+            turns.spawn(turn(worker, metrics.clone(), stop.clone(), true));
+        }
         let mut polls = 0_usize;
         while !stop.is_canceled() {
             let has_room = limit == 0 || turns.len() < limit;
@@ -236,17 +244,17 @@ impl Entry {
                 () = next, if may_poll => {
                     polls += 1;
                     metrics.polls(polls);
-                    let worker = self.worker(&ended);
-                    turns.spawn(turn(worker, metrics.clone(), stop.clone()));
+                    let worker = self.worker(Turn::new(Arc::clone(&self.context), ended.clone()));
+                    turns.spawn(turn(worker, metrics.clone(), stop.clone(), false));
                 }
             }
         }
         while turns.join_next().await.is_some() {}
     }
 
-    fn worker(&self, ended: &mpsc::UnboundedSender<(Polled, Instant)>) -> Worker {
+    fn worker(&self, turn: Turn) -> Worker {
         let context = &self.context;
-        let turn = Arc::new(Turn::new(Arc::clone(context), ended.clone()));
+        let turn = Arc::new(turn);
         Worker {
             config: Arc::new(context.settings.config.clone()),
             provider: Arc::clone(&context.provider),
@@ -260,9 +268,14 @@ impl Entry {
     }
 }
 
-async fn turn(worker: Worker, metrics: RunnerMetrics, stop: Cancellation) {
+/// Takes a turn; if its job is there already, again until the executor has room for it.
+async fn turn(worker: Worker, metrics: RunnerMetrics, stop: Cancellation, has_job: bool) {
     metrics.turn_began();
-    let turn = worker.take_turn(&stop).await;
+    let mut turn = worker.take_turn(&stop).await;
+    while has_job && !stop.is_canceled() && matches!(turn, Ok(TurnOutcome::NoCapacity)) {
+        sleep(worker.pause).await;
+        turn = worker.take_turn(&stop).await;
+    }
     metrics.turn_ended(turn.as_ref().ok().copied());
     if let Err(error) = turn {
         let name = &worker.config.name;

@@ -29,7 +29,7 @@ pub use debug::{DebugState, ListenAddress, ListenAddressError, serve_debug};
 pub use delivery::DeliveryTimes;
 #[doc(no_inline)]
 pub use gitlab_api::runner::{RegisteredRunner, Registration, RunnerCall, RunnerInfo};
-pub use manager::{Executors, Manager, ManagerError, ManagerOptions, server_options};
+pub use manager::{Executors, Handover, Manager, ManagerError, ManagerOptions, server_options};
 pub use metrics::{Metrics, MetricsOptions, metric_table_markdown};
 pub use object_cache::{ObjectBucket, ObjectBucketError, ObjectCaches};
 pub use outbox::{JobEnd, JobFiles, JobRecord, Outbox, OutboxError};

@@ -1,6 +1,7 @@
 //! A job's log on disk, read by the one that sends it.
 
 use gitlab_api::runner::UpdateOutput;
+use job_runner::JobNotes;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -39,10 +40,15 @@ impl LogReader {
         }
     }
 
-    /// Returns the next piece to send, of 1 MiB at most; an empty one if there is no more yet.
-    pub(crate) async fn next(&self) -> io::Result<Vec<u8>> {
+    /// Returns the next piece to send, of 1 MiB at most, and nothing that another process would write again after these notes;
+    /// an empty one if there is no more yet.
+    pub(crate) async fn next(&self, notes: Option<JobNotes>) -> io::Result<Vec<u8>> {
         let (path, sent) = (self.path.clone(), self.sent);
-        off_thread(move || read(&path, sent, PIECE)).await
+        off_thread(move || {
+            let end = notes.and_then(|it| it.log_end()).unwrap_or(u64::MAX);
+            read(&path, sent, PIECE.min(end.saturating_sub(sent)))
+        })
+        .await
     }
 
     /// Notes that a piece was sent.
@@ -96,15 +102,15 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("log");
         let mut log = LogReader::new(path.clone());
-        assert_eq!(log.next().await.expect("nothing"), b"");
+        assert_eq!(log.next(None).await.expect("nothing"), b"");
         assert_eq!(log.digest().checksum, "crc32:00000000");
         std::fs::write(&path, "one two").expect("written");
-        let piece = log.next().await.expect("a piece");
+        let piece = log.next(None).await.expect("a piece");
         log.advance(&piece);
         let whole = log.digest();
         assert_eq!(whole.bytesize, Some(7));
         log.seek(4).await.expect("there");
-        assert_eq!(log.next().await.expect("a piece"), b"two");
+        assert_eq!(log.next(None).await.expect("a piece"), b"two");
         log.advance(b"two");
         assert_eq!(log.digest(), whole);
         log.seek(99).await.expect("the end");

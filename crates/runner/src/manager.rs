@@ -7,16 +7,18 @@ use crate::delivery::{Delivery, DeliveryTimes};
 use crate::entry::{Entry, EntryContext};
 use crate::metrics::Metrics;
 use crate::object_cache::ObjectBucket;
-use crate::outbox::{JobEnd, JobFiles, JobRecord, Outbox, OutboxError};
+use crate::outbox::{JobEnd, JobFiles, JobRecord, LeftJob, Outbox, OutboxError};
 use crate::process_context::ProcessContext;
 use crate::process_state::ProcessState;
 use crate::rotation::{NewToken, TokenStore, is_due, rotate};
 use crate::slots::Slots;
+use executor_core::ability::ResumeHandle;
 use executor_core::{
     CancelCause, Cancellation, ExecutorProvider, FailureReason, JobSlots, StopLevel,
 };
 use jiff::Timestamp;
 use job_runner::LocalCaches;
+use parking_lot::Mutex;
 use process::Supervisor;
 use std::collections::HashMap;
 use std::error::Error;
@@ -99,11 +101,25 @@ pub struct Manager {
     settings: Settings,
     servers: HashMap<ServerKey, Server>,
     entries: HashMap<EntryKey, RunningEntry>,
+    /// Until the entries start.
+    left: Vec<LeftJob>,
     tasks: JoinSet<()>,
     state: watch::Sender<ProcessState>,
     /// Until the manager runs.
     debug_listener: Option<TcpListener>,
     debug_address: watch::Sender<Option<ListenAddress>>,
+}
+
+/// The end of a process in favor of another one, such as a newer version.
+#[derive(Debug, Clone)]
+pub struct Handover(Arc<ProcessContext>);
+
+impl Handover {
+    /// Returns whether all jobs that run can be taken over, if the process exits now and runs no destructor. So it must have been
+    /// stopped before, or it may accept another job meanwhile.
+    pub fn is_possible(&self) -> bool {
+        self.0.may_leave_jobs()
+    }
 }
 
 /// How often the age of tokens is looked at.
@@ -155,6 +171,8 @@ impl Manager {
             metrics,
             jobs: Cancellation::new(),
             deliveries: sender,
+            asking: Arc::default(),
+            notes: Mutex::default(),
         };
         Ok(Self {
             process: Arc::new(process),
@@ -165,6 +183,7 @@ impl Manager {
             settings,
             servers: HashMap::new(),
             entries: HashMap::new(),
+            left: Vec::new(),
             tasks: JoinSet::new(),
             state: watch::Sender::default(),
             debug_listener,
@@ -175,6 +194,18 @@ impl Manager {
     /// Returns the metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.process.metrics
+    }
+
+    /// Returns what says when this process may end for another one.
+    pub fn handover(&self) -> Handover {
+        Handover(Arc::clone(&self.process))
+    }
+
+    /// Returns the environments of jobs that an earlier process left and that [`run`](Self::run) takes over.
+    pub fn left_environments(&self) -> Vec<ResumeHandle> {
+        let left = self.process.outbox.left().into_iter();
+        left.filter_map(|(files, _)| Some(files.left_job()?.1.handle))
+            .collect()
     }
 
     /// Returns the address that metrics are served on, until a reload changes it.
@@ -201,7 +232,7 @@ impl Manager {
             self.debug_address.subscribe(),
             self.debug_state(),
         ));
-        self.deliver_left();
+        self.sort_left();
         let mut rotations = JoinSet::new();
         self.rotate_due(&mut rotations);
         // At the start, before the old tokens are used.
@@ -209,6 +240,9 @@ impl Manager {
             self.rotated(done.ok());
         }
         self.start_entries();
+        for left in std::mem::take(&mut self.left) {
+            self.deliver(left.files, left.record);
+        }
         self.enter(ProcessState::Running);
         let mut posted = JoinSet::new();
         let mut look = interval(ROTATION);
@@ -373,6 +407,13 @@ impl Manager {
             }
         };
         let bucket = self.bucket(&settings);
+        let is_own = |it: &mut LeftJob| {
+            let LeftJob { record, .. } = it;
+            record.server == settings.url.as_str()
+                && record.runner == name
+                && record.info.executor == settings.config.executor
+        };
+        let left = self.left.extract_if(.., is_own).collect();
         let settings = Arc::new(settings);
         let stop = Cancellation::new();
         let context = EntryContext::new(
@@ -387,6 +428,7 @@ impl Manager {
             context: Arc::new(context),
             check_interval: self.settings.check_interval,
             numbers: numbers.clone(),
+            left,
         };
         self.tasks.spawn(entry.run(stop.clone()));
         let running = RunningEntry {
@@ -424,34 +466,46 @@ impl Manager {
         Ok(server.counted(self.process.metrics.of(&settings.config)))
     }
 
-    /// Delivers the jobs that earlier processes left.
-    fn deliver_left(&mut self) {
+    /// Keeps the jobs that earlier processes left for the entries that can take them over, and delivers the others.
+    fn sort_left(&mut self) {
         for (files, record) in self.process.outbox.left() {
-            let end = end_of_left(&files, &record);
-            let settings = self.settings.runners.iter();
-            let settings = settings.filter(|it| it.url.as_str() == record.server);
-            // Any runner of the server will do, but its own metrics count the calls.
-            let settings = settings.min_by_key(|it| it.config.name != record.runner);
-            let Some(settings) = settings.cloned() else {
-                tracing::error!(job = record.job, server = %record.server, "The end of a job cannot be sent: no runner names its server any more.");
-                continue;
-            };
-            match self.server(&settings) {
-                Ok(server) => {
-                    // The sender is dropped at once; the end is there already.
-                    let (_, ended) = watch::channel(Some(end));
-                    let times = self.process.times;
-                    let job = Cancellation::new();
-                    self.process
-                        .post(Delivery::new(server, files, record, job, ended, times));
-                }
-                Err(error) => {
-                    tracing::error!(
-                        job = record.job,
-                        error = &error as &dyn Error,
-                        "The end of a job cannot be sent."
-                    );
-                }
+            match files.left_job() {
+                Some((job, note)) => self.left.push(LeftJob {
+                    files,
+                    record,
+                    job,
+                    note,
+                }),
+                None => self.deliver(files, record),
+            }
+        }
+    }
+
+    /// Delivers a job that an earlier process left.
+    fn deliver(&mut self, files: JobFiles, record: JobRecord) {
+        let end = end_of_left(&files, &record);
+        let settings = self.settings.runners.iter();
+        let settings = settings.filter(|it| it.url.as_str() == record.server);
+        // Any runner of the server will do, but its own metrics count the calls.
+        let settings = settings.min_by_key(|it| it.config.name != record.runner);
+        let Some(settings) = settings.cloned() else {
+            tracing::error!(job = record.job, server = %record.server, "The end of a job cannot be sent: no runner names its server any more.");
+            return;
+        };
+        match self.server(&settings) {
+            Ok(server) => {
+                // The sender is dropped at once; the end is there already.
+                let (_, ended) = watch::channel(Some(end));
+                let (times, job) = (self.process.times, Cancellation::new());
+                let delivery = Delivery::new(server, files, record, job, ended, None, times);
+                self.process.post(delivery);
+            }
+            Err(error) => {
+                tracing::error!(
+                    job = record.job,
+                    error = &error as &dyn Error,
+                    "The end of a job cannot be sent."
+                );
             }
         }
     }

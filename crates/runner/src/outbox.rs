@@ -1,9 +1,10 @@
 //! The jobs on disk: what must reach the server, whatever happens to this process.
 
 use executor_core::FailureReason;
-use executor_core::job::SecretString;
+use executor_core::job::{Job, SecretString};
 use gitlab_api::runner::{RunnerInfo, UpdateState};
 use jiff::Timestamp;
+use job_runner::{JobNote, JobNotes};
 use process::{FileLock, LockKind, NewFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{from_slice, to_vec};
@@ -55,7 +56,8 @@ impl OutboxError {
     }
 }
 
-/// What is known of an accepted job (`job.json`). It has no variables of the job.
+/// What is known of an accepted job (`job.json`). It has no variables of the job; while another process could take the job
+/// over, they are [beside it](JobNotes::of_job).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The server, as the settings name it.
@@ -184,6 +186,15 @@ impl Outbox {
     }
 }
 
+/// A job of an earlier process whose environment may still be there.
+#[derive(Debug)]
+pub(crate) struct LeftJob {
+    pub(crate) files: JobFiles,
+    pub(crate) record: JobRecord,
+    pub(crate) job: Job,
+    pub(crate) note: JobNote,
+}
+
 /// The files of one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFiles {
@@ -199,6 +210,16 @@ impl JobFiles {
     /// Returns the file with the job's log.
     pub fn log(&self, job: u64) -> PathBuf {
         job_runner::spool_file(&self.directory, executor_core::JobId(job), ATTEMPT)
+    }
+
+    /// Returns the directory with the notes of the job, from which another process takes it over.
+    pub(crate) fn notes(&self) -> PathBuf {
+        self.directory.join("notes")
+    }
+
+    /// Returns the job, if it had not ended and another process may take it over.
+    pub(crate) fn left_job(&self) -> Option<(Job, JobNote)> {
+        JobNotes::left_job(&self.notes()).filter(|_| self.end().is_none())
     }
 
     fn record(&self) -> Result<JobRecord, OutboxError> {

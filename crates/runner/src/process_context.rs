@@ -6,10 +6,12 @@ use crate::outbox::Outbox;
 use crate::slots::Slots;
 use executor_core::{Cancellation, FeaturesInfo, JobRequest};
 use gitlab_api::runner::RunnerInfo;
-use job_runner::LocalCaches;
+use job_runner::{JobNotes, LocalCaches};
+use parking_lot::Mutex;
 use process::Supervisor;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// What all entries of the process share.
@@ -33,6 +35,10 @@ pub(crate) struct ProcessContext {
     /// Stops all jobs.
     pub(crate) jobs: Cancellation,
     pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
+    /// Cloned by each turn that may get a job.
+    pub(crate) asking: Arc<()>,
+    /// The notes of the jobs that run.
+    pub(crate) notes: Mutex<HashMap<u64, JobNotes>>,
 }
 
 impl ProcessContext {
@@ -40,6 +46,14 @@ impl ProcessContext {
     pub(crate) fn post(&self, delivery: Delivery) {
         // Without a manager, the next process delivers it from the disk.
         let _ = self.deliveries.send(delivery);
+    }
+
+    /// Returns whether another process can take over all jobs that there are.
+    pub(crate) fn may_leave_jobs(&self) -> bool {
+        // A job is noted before its turn no longer asks.
+        let is_asking = Arc::strong_count(&self.asking) > 1;
+        let notes = self.notes.lock();
+        !is_asking && notes.values().all(|it| it.log_end().is_some())
     }
 
     /// Returns the description of a runner for its server.

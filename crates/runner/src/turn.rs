@@ -5,7 +5,7 @@ use crate::debug::ListedJob;
 use crate::delivery::Delivery;
 use crate::entry::EntryContext;
 use crate::metrics::StageClock;
-use crate::outbox::{ATTEMPT, JobEnd, JobFiles, JobRecord};
+use crate::outbox::{ATTEMPT, JobEnd, JobFiles, JobRecord, LeftJob};
 use crate::pace::Polled;
 use crate::repository;
 use crate::slots::Slot;
@@ -17,7 +17,7 @@ use executor_core::{
 };
 use gitlab_api::runner::{JobUpdate, UpdateState};
 use jiff::Timestamp;
-use job_runner::BuildRunner;
+use job_runner::{BuildRunner, BuildRunnerOptions, JobNote, JobNotes};
 use parking_lot::Mutex;
 use std::error::Error;
 use std::fs::OpenOptions;
@@ -39,6 +39,8 @@ const ACKNOWLEDGE_ATTEMPTS: u32 = 5;
 pub(crate) struct Turn {
     context: Arc<EntryContext>,
     poll: Mutex<Option<Poll>>,
+    /// The job to take over, in place of a poll.
+    left: Mutex<Option<LeftJob>>,
     job: Mutex<Option<RunningJob>>,
 }
 
@@ -62,6 +64,9 @@ impl Drop for Poll {
 struct RunningJob {
     id: JobId,
     files: JobFiles,
+    notes: JobNotes,
+    /// The note of the process that began the job, if that was another one.
+    resumed: Option<JobNote>,
     end: watch::Sender<Option<JobEnd>>,
     clock: Arc<StageClock>,
     listed: ListedJob,
@@ -83,6 +88,17 @@ impl Turn {
         Self {
             context,
             poll: Mutex::new(Some(poll)),
+            left: Mutex::new(None),
+            job: Mutex::new(None),
+        }
+    }
+
+    /// Returns a turn that takes over a job of an earlier process.
+    pub(crate) fn of_left(context: Arc<EntryContext>, left: LeftJob) -> Self {
+        Self {
+            context,
+            poll: Mutex::new(None),
+            left: Mutex::new(Some(left)),
             job: Mutex::new(None),
         }
     }
@@ -152,6 +168,49 @@ impl Turn {
                 return NextJob::None;
             }
         }
+        let notes = JobNotes::of_job(files.notes(), &job);
+        tracing::info!(job = %job.id, runner = %context.settings.config.name, project = %job.job_info.project_full_path, "Job received.");
+        let files = (files, notes, None);
+        self.begin(job, record, files, cancellation, slot)
+    }
+
+    /// Takes over a job of an earlier process.
+    async fn take_over(&self, left: LeftJob, stop: &Cancellation) -> NextJob {
+        let LeftJob {
+            files,
+            record,
+            mut job,
+            note,
+        } = left;
+        let slot = tokio::select! {
+            biased;
+            // Its files are for the next process.
+            _ = stop.aborted() => return NextJob::Closed,
+            slot = self.context.process.slots.take() => slot,
+        };
+        if job.runner_info.timeout > 0 {
+            let age = Timestamp::now()
+                .duration_since(record.accepted_at)
+                .as_secs();
+            let age = u64::try_from(age).unwrap_or_default();
+            job.runner_info.timeout = job.runner_info.timeout.saturating_sub(age).max(1);
+        }
+        let notes = JobNotes::of_job(files.notes(), &job).continued(&note);
+        tracing::info!(job = %job.id, runner = %self.context.settings.config.name, project = %job.job_info.project_full_path, "Job taken over.");
+        let cancellation = self.context.process.jobs.child();
+        self.begin(job, record, (files, notes, Some(note)), cancellation, slot)
+    }
+
+    /// Begins the delivery of a job, and hands it to the worker.
+    fn begin(
+        &self,
+        job: Job,
+        record: JobRecord,
+        (files, notes, resumed): (JobFiles, JobNotes, Option<JobNote>),
+        cancellation: Cancellation,
+        slot: Slot,
+    ) -> NextJob {
+        let context = &self.context;
         let (end, ended) = watch::channel(None);
         let delivery = Delivery::new(
             context.server.clone(),
@@ -159,9 +218,13 @@ impl Turn {
             record,
             cancellation.clone(),
             ended,
+            Some(notes.clone()),
             context.process.times,
         );
         context.process.post(delivery);
+        let mut running = context.process.notes.lock();
+        running.insert(job.id.0, notes.clone());
+        drop(running);
         context.metrics.job_started(&job.job_info);
         let settings = &context.settings;
         let clock = Arc::<StageClock>::default();
@@ -169,12 +232,13 @@ impl Turn {
         *self.job.lock() = Some(RunningJob {
             id: job.id,
             files,
+            notes,
+            resumed,
             end,
             clock: Arc::clone(&clock),
             listed: list.add(&job, &settings.url, &settings.config),
             _slot: slot,
         });
-        tracing::info!(job = %job.id, runner = %context.settings.config.name, project = %job.job_info.project_full_path, "Job received.");
         NextJob::Job(Box::new(JobAssignment {
             job: Arc::new(job),
             attempt: ATTEMPT,
@@ -232,6 +296,11 @@ impl JobSource for Turn {
         request: &JobRequest,
         stop: &Cancellation,
     ) -> Result<NextJob, JobSourceError> {
+        let _asking = Arc::clone(&self.context.process.asking);
+        let left = self.left.lock().take();
+        if let Some(left) = left {
+            return Ok(self.take_over(left, stop).await);
+        }
         let Some(answer) = self.ask(request, stop).await else {
             return Ok(NextJob::Closed);
         };
@@ -276,18 +345,23 @@ impl JobSource for Turn {
             tracing::error!(%job, error = &error as &dyn Error, "The end of a job is not on disk.");
         }
         running.end.send_replace(Some(end));
+        self.context.process.notes.lock().remove(&job.0);
     }
 }
 
 #[async_trait]
 impl JobRunner for Turn {
     async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
-        let directory = {
-            let job = self.job.lock();
-            job.as_ref().map(|it| it.files.directory().to_owned())
-        };
-        let directory = directory.unwrap_or_default();
-        let options = self.context.build_options(&assignment.job, &directory);
+        let mut options = BuildRunnerOptions::default();
+        if let Some(running) = self.job.lock().as_ref() {
+            let directory = running.files.directory();
+            options = BuildRunnerOptions {
+                notes: Some(running.notes.clone()),
+                resumed: running.resumed.iter().cloned().collect(),
+                starts_over: false,
+                ..self.context.build_options(&assignment.job, directory)
+            };
+        }
         let runner = BuildRunner::new(options, self.context.process.supervisor.clone());
         runner.run(assignment, context).await
     }

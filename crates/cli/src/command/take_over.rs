@@ -15,7 +15,7 @@ use std::time::Duration;
 use workstation::{LocalError, ReservedRun, StateDir};
 
 /// How long an owner of objects in an engine is remembered at least.
-const REMEMBERED: Duration = Duration::from_hours(1);
+pub(super) const REMEMBERED: Duration = Duration::from_hours(1);
 
 /// The advice for a cluster where no job can run.
 pub(super) const CHECK: &str = "`runwright kubernetes check` says what works";

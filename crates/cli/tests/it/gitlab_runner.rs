@@ -1,6 +1,11 @@
 //! `runwright runner` against a job server: registration, jobs, signals, and a runner that is killed again and again.
 
-use gitlab_testkit::{Endpoint, JobServer};
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program under test, which a test kills"
+)]
+
+use gitlab_testkit::{Endpoint, JobServer, JobServerState};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::fs;
@@ -9,7 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const TOKEN: &str = "glrt-abcdefghijkl";
 
 struct Place {
@@ -55,21 +60,38 @@ impl Place {
     }
 
     fn register(&self) {
+        self.register_with(&["--executor", "shell"]);
+    }
+
+    fn register_with(&self, options: &[&str]) {
         let url = self.server.url();
         let words = [
-            "register",
-            "-n",
-            "--url",
-            &url,
-            "--token",
-            TOKEN,
-            "--executor",
-            "shell",
-            "--name",
-            "one",
+            "register", "-n", "--url", &url, "--token", TOKEN, "--name", "one",
         ];
-        let (code, text) = self.run(&words);
+        let (code, text) = self.run(&[&words, options].concat());
         assert_eq!(code, Some(0), "{text}");
+    }
+
+    /// Registers a runner whose jobs run in containers of the test engine.
+    fn register_docker(&self) {
+        let host = format!("docker.host={}", crate::docker::address());
+        let image = "runwright-test/busybox:1";
+        self.register_with(&[
+            "--executor",
+            "docker",
+            "--docker-image",
+            image,
+            "--set",
+            &host,
+            "--set",
+            "docker.pull_policy=if-not-present",
+        ]);
+    }
+
+    /// Waits until the log of a job has a text.
+    fn wait_for_text(&self, id: u64, text: &str) {
+        let has_it = |it: &JobServerState| String::from_utf8_lossy(it.trace(id)).contains(text);
+        assert!(self.server.wait_until(PATIENCE, has_it), "{text}");
     }
 
     fn start(&self) -> Child {
@@ -118,6 +140,12 @@ fn ended(mut child: Child) -> Option<i32> {
     }
 }
 
+/// Ends a runner after its jobs.
+fn end_after_jobs(runner: Child) {
+    signal(&runner, Signal::QUIT);
+    assert_eq!(ended(runner), Some(0));
+}
+
 #[test]
 fn registered_runner_takes_jobs_and_ends_after_them() {
     let place = Place::new();
@@ -140,8 +168,7 @@ fn registered_runner_takes_jobs_and_ends_after_them() {
         .wait_until(PATIENCE, |it| it.is_acknowledged(1));
     assert!(runs);
     assert_eq!(place.run(&["status"]).0, Some(0));
-    signal(&runner, Signal::QUIT);
-    assert_eq!(ended(runner), Some(0));
+    end_after_jobs(runner);
     let end = place.server.final_update(1).unwrap();
     assert_eq!(end["state"], "success");
     assert!(String::from_utf8_lossy(&place.server.trace(1)).contains("end"));
@@ -193,8 +220,7 @@ fn broken_settings_are_refused_at_the_start_and_ignored_later() {
     signal(&runner, Signal::HUP);
     place.queue(1, "echo hello");
     place.wait_for_end(1);
-    signal(&runner, Signal::QUIT);
-    assert_eq!(ended(runner), Some(0));
+    end_after_jobs(runner);
 }
 
 /// The number of kills; the whole proof takes 300.
@@ -205,26 +231,40 @@ fn kills() -> u64 {
 
 #[test]
 fn killed_runner_loses_no_end_of_a_job_and_no_line_of_its_log() {
-    const LINES: usize = 300;
     let place = Place::new();
     place.register();
+    kill_again_and_again(&place, 1, 700);
+}
+
+#[test]
+fn killed_runner_of_containers_loses_no_end_of_a_job_and_no_line_of_its_log() {
+    let place = Place::new();
+    place.register_docker();
+    kill_again_and_again(&place, unused_job() + 10, 2000);
+}
+
+/// Kills runners, each within so many milliseconds after 0.1 s, and looks at what the server has of their jobs.
+fn kill_again_and_again(place: &Place, first: u64, within: u64) {
+    const LINES: usize = 300;
+    // A runner may be killed before it has read the answer with the job.
+    place.server.requeue_unacknowledged(Duration::from_secs(1));
     let script = format!(
         "i=1; while [ $i -le {LINES} ]; do echo line $i of {LINES}; i=$((i+1)); done; sleep 0.2"
     );
-    let mut next = 1;
+    let mut next = first;
     for kill in 0..kills() {
         let mut runner = place.start();
-        while place.server.with_state(|it| it.queued()) < 2 {
+        while place.server.with_state(JobServerState::queued) < 2 {
             place.queue(next, &script);
             next += 1;
         }
         // Other moments each time, without a random number to repeat.
-        std::thread::sleep(Duration::from_millis(100 + kill * 37 % 700));
+        std::thread::sleep(Duration::from_millis(100 + kill * 37 % within));
         runner.kill().unwrap();
         runner.wait().unwrap();
     }
     let runner = place.start();
-    for id in 1..next {
+    for id in first..next {
         place.wait_for_end(id);
         let end = place.server.final_update(id).unwrap();
         let log = String::from_utf8_lossy(&place.server.trace(id)).into_owned();
@@ -232,23 +272,99 @@ fn killed_runner_loses_no_end_of_a_job_and_no_line_of_its_log() {
             .lines()
             .filter(|it| it.contains(&format!("of {LINES}")) && it.contains("line"));
         let count = lines.filter(|it| !it.contains("while")).count();
-        match end["state"].as_str() {
-            Some("success") => assert_eq!(count, LINES, "{log}"),
-            _ => {
-                assert_eq!(end["failure_reason"], "runner_system_failure", "{log}");
-                assert!(log.contains("the runner was killed"), "{log}");
-            }
+        if end["state"] == "success" {
+            assert_eq!(count, LINES, "{log}");
+        } else {
+            assert_eq!(end["failure_reason"], "runner_system_failure", "{log}");
+            assert!(log.contains("the runner was killed"), "{log}");
         }
     }
-    signal(&runner, Signal::QUIT);
-    assert_eq!(ended(runner), Some(0));
-    let mut violations = place.server.violations();
-    // The next runner learns from the server how much of a log it has.
-    violations.retain(|it| !it.contains("a piece begins at 0"));
-    assert_eq!(violations, Vec::<String>::new());
+    end_after_jobs(runner);
+    assert_eq!(violations_after_a_kill(place), Vec::<String>::new());
     let outbox = fs::read_dir(place.dir.path().join("home/runners")).unwrap();
     for state in outbox.flatten() {
         let left = fs::read_dir(state.path().join("outbox")).unwrap().flatten();
         assert_eq!(left.filter(|it| it.path().is_dir()).count(), 0);
     }
+}
+
+/// Returns what the server found wrong, except that the next runner learns from it how much of a log it has, and that it had the
+/// end already, if the killed one did not come to read the answer.
+fn violations_after_a_kill(place: &Place) -> Vec<String> {
+    let mut violations = place.server.violations();
+    let known = ["a piece begins at 0", "after the accepted final update"];
+    violations.retain(|it| !known.iter().any(|known| it.contains(known)));
+    violations
+}
+
+/// Returns a number for a job whose containers are looked for: the engine has those of other tests too.
+fn unused_job() -> u64 {
+    u64::from(std::process::id()) * 100
+}
+
+fn containers(job: u64) -> String {
+    let label = format!("label=dev.runwright.job.id={job}");
+    crate::docker::docker(&["ps", "-aq", "--filter", &label])
+}
+
+#[test]
+fn job_of_a_killed_runner_goes_on_in_its_container() {
+    goes_on_after(Signal::KILL, unused_job(), None);
+}
+
+#[test]
+fn runner_leaves_its_jobs_in_containers_to_the_next_one() {
+    goes_on_after(Signal::USR2, unused_job() + 2, Some(0));
+}
+
+/// Ends a runner by a signal while its job runs, and looks at the job's end and log at the next one.
+fn goes_on_after(stop: Signal, job: u64, code: Option<i32>) {
+    let place = Place::new();
+    place.register_docker();
+    let runner = place.start();
+    place.queue(
+        job,
+        "i=1; while [ $i -le 60 ]; do echo line $i.; i=$((i+1)); sleep 0.1; done",
+    );
+    place.wait_for_text(job, "line 3.");
+    signal(&runner, stop);
+    assert_eq!(ended(runner), code);
+    assert!(place.server.final_update(job).is_none());
+    let runner = place.start();
+    place.wait_for_end(job);
+    let log = String::from_utf8_lossy(&place.server.trace(job)).into_owned();
+    assert_eq!(
+        place.server.final_update(job).unwrap()["state"],
+        "success",
+        "{log}"
+    );
+    let lines = log
+        .lines()
+        .filter_map(|it| it.split("line ").nth(1)?.strip_suffix('.'));
+    let lines: Vec<u32> = lines.filter_map(|it| it.parse().ok()).collect();
+    assert_eq!(lines, (1..=60).collect::<Vec<_>>(), "{log}");
+    end_after_jobs(runner);
+    assert_eq!(violations_after_a_kill(&place), Vec::<String>::new());
+    assert_eq!(containers(job), "");
+}
+
+#[test]
+fn container_of_a_killed_runner_is_removed_when_its_job_cannot_go_on() {
+    let job = unused_job() + 1;
+    let place = Place::new();
+    place.register_docker();
+    let mut runner = place.start();
+    place.queue(job, "echo begun; sleep 600");
+    place.wait_for_text(job, "begun");
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    assert_ne!(containers(job), "");
+    // A runner of another name does not take the job over.
+    let config = fs::read_to_string(place.config()).unwrap();
+    fs::write(place.config(), config.replace("\"one\"", "\"two\"")).unwrap();
+    let runner = place.start();
+    place.wait_for_end(job);
+    let end = place.server.final_update(job).unwrap();
+    assert_eq!(end["failure_reason"], "runner_system_failure");
+    end_after_jobs(runner);
 }

@@ -1,6 +1,6 @@
 //! `runwright runner run`: takes jobs until a signal.
 
-use super::executors::RunnerExecutors;
+use super::executors::{RunnerExecutors, owners};
 use super::systemd::{notify, watchdog};
 use super::{ConfigTokens, service_log, settings, strictness};
 use crate::args::RunnerRunArgs;
@@ -17,17 +17,20 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
-use workstation::{LocalError, StateDir, UserLibrary, end_orphans, supervise};
+use workstation::{LocalError, StateDir, UserLibrary, succeed_killed_run, supervise};
 
 /// How often config.toml is looked at.
 const LOOK: Duration = Duration::from_secs(3);
+
+/// How often a runner that leaves its jobs to the next one looks whether it can.
+const LEAVE_LOOK: Duration = Duration::from_millis(100);
 
 /// Takes jobs for the runners of a file.
 pub(super) fn run(args: &RunnerRunArgs) -> Result<Exit, Failure> {
     let path = std::path::absolute(args.config.path()).map_err(Failure::environment)?;
     let strictness = strictness(args.lenient);
     let settings = settings(&path, strictness)?;
-    service_log::start(&settings);
+    let counter = service_log::start(&settings);
     let (config, runners) = (path.display(), settings.runners.len());
     tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
     workstation::raise_open_file_limit();
@@ -39,16 +42,20 @@ pub(super) fn run(args: &RunnerRunArgs) -> Result<Exit, Failure> {
         .context("find the working directory")
         .map_err(Failure::environment)?;
     let state = state_dir(args.state_dir.as_deref(), &path)?;
-    end_orphans(&state)?;
+    succeed_killed_run(&state)?;
     let runtime = runtime::start()?;
     runtime.block_on(async {
         let supervisor = supervise(&state)?;
+        let (owner, before) = owners(&state)
+            .context("register as an owner of containers")
+            .map_err(Failure::environment)?;
         let executors = RunnerExecutors {
             config: path.clone(),
             state: state.clone(),
             supervisor: supervisor.clone(),
             library: Arc::new(UserLibrary::new(&state)),
             directory,
+            owner,
         };
         let system_id = path.with_file_name(".runner_system_id");
         let system_id = system_id_of(&system_id, state.path())?;
@@ -59,6 +66,7 @@ pub(super) fn run(args: &RunnerRunArgs) -> Result<Exit, Failure> {
         })
         .map_err(Failure::environment)?;
         metrics.configuration_loaded();
+        counter.count_for(&metrics);
         let options = ManagerOptions {
             executors: Arc::new(executors),
             tokens: Some(Arc::new(ConfigTokens(path.clone()))),
@@ -73,7 +81,8 @@ pub(super) fn run(args: &RunnerRunArgs) -> Result<Exit, Failure> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             revision: String::new(),
         };
-        let manager = Manager::new(settings, options).map_err(Failure::environment)?;
+        let manager = Manager::new(settings.clone(), options).map_err(Failure::environment)?;
+        before.sweep(&settings, manager.left_environments()).await;
         let done = serve(manager, &path, strictness).await;
         if let Err(error) = supervisor.shutdown().await {
             tracing::warn!(
@@ -124,6 +133,7 @@ async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<
     };
     let mut quit = listen(SignalKind::quit())?;
     let mut hangup = listen(SignalKind::hangup())?;
+    let mut leave = listen(SignalKind::user_defined2())?;
     let mut ends = [
         listen(SignalKind::terminate())?,
         listen(SignalKind::interrupt())?,
@@ -131,9 +141,12 @@ async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<
     let stop = Cancellation::new();
     let (reload, reloads) = watch::channel(None);
     let mut file = ConfigWatch::new(path, strictness, manager.metrics().clone());
+    let handover = manager.handover();
+    let mut is_leaving = false;
     let running = manager.run(&stop, reloads);
     tokio::pin!(running);
     let mut look = tokio::time::interval(LOOK);
+    let mut leave_look = tokio::time::interval(LEAVE_LOOK);
     let mut alive = tokio::time::interval(watchdog().unwrap_or(Duration::from_hours(1)));
     notify("READY=1");
     loop {
@@ -144,6 +157,18 @@ async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<
                 notify("STOPPING=1");
                 tracing::info!("No more jobs; the running ones end.");
                 stop.cancel(CancelCause::Shutdown);
+            }
+            _ = leave.recv() => {
+                notify("STOPPING=1");
+                tracing::info!("No more jobs; those in containers and pods are left to the next start, the others end.");
+                stop.cancel(CancelCause::Shutdown);
+                is_leaving = true;
+            }
+            _ = leave_look.tick(), if is_leaving => {
+                if handover.is_possible() {
+                    // Destructors would end the jobs.
+                    std::process::exit(0);
+                }
             }
             () = either(&mut ends) => {
                 if stop.is_aborted() {
