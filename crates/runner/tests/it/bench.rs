@@ -33,16 +33,22 @@ pub(crate) struct Bench {
     pub(crate) dir: TempDir,
     pub(crate) settings: Settings,
     pub(crate) tokens: Option<Arc<dyn TokenStore>>,
+    /// In place of the shell executor.
+    pub(crate) provider: Option<Arc<dyn ExecutorProvider>>,
 }
 
 #[derive(Debug)]
 struct Shell {
     directory: PathBuf,
     supervisor: Supervisor,
+    provider: Option<Arc<dyn ExecutorProvider>>,
 }
 
 impl Executors for Shell {
     fn provider(&self, _settings: &RunnerSettings) -> Result<Arc<dyn ExecutorProvider>, String> {
+        if let Some(provider) = &self.provider {
+            return Ok(Arc::clone(provider));
+        }
         let inside = |name: &str| self.directory.join(name).display().to_string();
         let config = ShellConfig {
             login: false,
@@ -97,6 +103,7 @@ impl Bench {
             dir: tempfile::tempdir().expect("a directory"),
             settings,
             tokens: None,
+            provider: None,
         }
     }
 
@@ -145,6 +152,7 @@ impl Bench {
         let executors = Shell {
             directory: self.dir.path().to_owned(),
             supervisor: supervisor.clone(),
+            provider: self.provider.clone(),
         };
         let options = ManagerOptions {
             executors: Arc::new(executors),

@@ -5,8 +5,10 @@
 mod bench;
 mod cached_jobs;
 mod config;
+mod foreign_server;
 mod jobs;
 mod metrics;
 mod object_cache;
+mod providers;
 mod recordings;
 mod s3;
