@@ -120,6 +120,11 @@ impl Handover {
     pub fn is_possible(&self) -> bool {
         self.0.may_leave_jobs()
     }
+
+    /// Returns whether jobs run.
+    pub fn has_jobs(&self) -> bool {
+        !self.0.notes.lock().is_empty()
+    }
 }
 
 /// How often the age of tokens is looked at.
@@ -172,6 +177,7 @@ impl Manager {
             jobs: Cancellation::new(),
             deliveries: sender,
             asking: Arc::default(),
+            taken: watch::Sender::default(),
             notes: Mutex::default(),
         };
         Ok(Self {
@@ -194,6 +200,11 @@ impl Manager {
     /// Returns the metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.process.metrics
+    }
+
+    /// Returns the number of jobs that were taken, as it changes.
+    pub fn jobs_taken(&self) -> watch::Receiver<u64> {
+        self.process.taken.subscribe()
     }
 
     /// Returns what says when this process may end for another one.

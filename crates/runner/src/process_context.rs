@@ -12,7 +12,7 @@ use process::Supervisor;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// What all entries of the process share.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct ProcessContext {
     pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
     /// Cloned by each turn that may get a job.
     pub(crate) asking: Arc<()>,
+    /// The number of jobs that were taken.
+    pub(crate) taken: watch::Sender<u64>,
     /// The notes of the jobs that run.
     pub(crate) notes: Mutex<HashMap<u64, JobNotes>>,
 }

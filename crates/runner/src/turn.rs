@@ -225,6 +225,7 @@ impl Turn {
         let mut running = context.process.notes.lock();
         running.insert(job.id.0, notes.clone());
         drop(running);
+        context.process.taken.send_modify(|it| *it += 1);
         context.metrics.job_started(&job.job_info);
         let settings = &context.settings;
         let clock = Arc::<StageClock>::default();

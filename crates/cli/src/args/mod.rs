@@ -59,8 +59,9 @@ pub(crate) use report_file::ReportFile;
 pub(crate) use resume::{ResumeArgs, RetryArgs};
 pub(crate) use run::{RunArgs, WatchArgs};
 pub(crate) use runner::{
-    RunnerAction, RunnerArgs, RunnerConfigArg, RunnerInstallArgs, RunnerLintArgs,
-    RunnerRegisterArgs, RunnerRunArgs, RunnerSelectionArgs, RunnerStatusArgs, RunnerVerifyArgs,
+    RunnerAction, RunnerArgs, RunnerConfigArg, RunnerDefinitionArgs, RunnerInstallArgs,
+    RunnerLintArgs, RunnerRegisterArgs, RunnerRunArgs, RunnerRunSingleArgs, RunnerSelectionArgs,
+    RunnerStatusArgs, RunnerVerifyArgs,
 };
 pub(crate) use shell::ShellArgs;
 pub(crate) use simulate::{SimulateAction, SimulateArgs, SimulateMachinesArgs};
@@ -209,7 +210,7 @@ pub(crate) enum Command {
 impl Command {
     /// Returns whether this is the runner at work, which is a service.
     pub(crate) fn is_service(&self) -> bool {
-        matches!(self, Self::Runner(args) if matches!(args.action, RunnerAction::Run(_)))
+        matches!(self, Self::Runner(args) if matches!(args.action, RunnerAction::Run(_) | RunnerAction::RunSingle(_)))
     }
 
     /// Returns the arguments about the pipeline; `None` for a command that needs none.

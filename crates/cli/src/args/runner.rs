@@ -17,6 +17,8 @@ pub(crate) struct RunnerArgs {
 pub(crate) enum RunnerAction {
     /// Take jobs from GitLab and run them, until a signal
     Run(RunnerRunArgs),
+    /// Take jobs for one runner without config.toml, up to a number of jobs
+    RunSingle(Box<RunnerRunSingleArgs>),
     /// Check config.toml, and explain each difference from GitLab Runner in it
     LintConfig(RunnerLintArgs),
     /// Register this machine as a runner, and write it to config.toml
@@ -87,6 +89,59 @@ pub(crate) struct RunnerRunArgs {
     pub(crate) lenient: bool,
 }
 
+/// Arguments of `runwright runner run-single`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  runwright runner run-single -u https://gitlab.com -t TOKEN --executor shell
+  runwright runner run-single ... --max-builds 1 --wait-timeout 300
+
+For a machine that exists for a few jobs. The signals are those of `run`.
+
+Exit codes: 0 stopped as asked; 1 ended at once; 2 usage; 3 environment")]
+pub(crate) struct RunnerRunSingleArgs {
+    #[command(flatten)]
+    pub(crate) runner: RunnerDefinitionArgs,
+    /// End after this many jobs; 0 means any number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) max_builds: u64,
+    /// End after this many seconds without a job; 0 means never
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(crate) wait_timeout: u64,
+    /// The directory in which relative paths start
+    #[arg(short = 'd', long, value_name = "DIR")]
+    pub(crate) working_directory: Option<PathBuf>,
+    /// The directory for jobs whose results GitLab does not have yet [default: below ~/.runwright]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
+/// A runner, as options.
+#[derive(Debug, Args)]
+pub(crate) struct RunnerDefinitionArgs {
+    /// The address of GitLab
+    #[arg(short, long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// The token; without it that in `CI_SERVER_TOKEN`
+    #[arg(short, long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    /// The name in config.toml; without it that of this machine
+    #[arg(long, visible_alias = "description", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The executor
+    #[arg(long, value_name = "NAME")]
+    pub(crate) executor: Option<String>,
+    /// The shell of scripts
+    #[arg(long, value_name = "NAME")]
+    pub(crate) shell: Option<String>,
+    /// The image of jobs that name none, for executors with containers
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) docker_image: Option<String>,
+    /// A further key of `[[runners]]`, such as `docker.privileged=true`; values as in TOML, texts without quotes
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
 /// Arguments of `runwright runner lint-config`.
 #[derive(Debug, Args)]
 pub(crate) struct RunnerLintArgs {
@@ -116,27 +171,8 @@ pub(crate) struct RunnerRegisterArgs {
     /// Ask nothing
     #[arg(short, long)]
     pub(crate) non_interactive: bool,
-    /// The address of GitLab
-    #[arg(short, long, value_name = "URL")]
-    pub(crate) url: Option<String>,
-    /// The token; without it that in `CI_SERVER_TOKEN`
-    #[arg(short, long, value_name = "TOKEN")]
-    pub(crate) token: Option<String>,
-    /// The name in config.toml; without it that of this machine
-    #[arg(long, visible_alias = "description", value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// The executor
-    #[arg(long, value_name = "NAME")]
-    pub(crate) executor: Option<String>,
-    /// The shell of scripts
-    #[arg(long, value_name = "NAME")]
-    pub(crate) shell: Option<String>,
-    /// The image of jobs that name none, for executors with containers
-    #[arg(long, value_name = "IMAGE")]
-    pub(crate) docker_image: Option<String>,
-    /// A further key of `[[runners]]`, such as `docker.privileged=true`; values as in TOML, texts without quotes
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) runner: RunnerDefinitionArgs,
     /// The registration token, of a GitLab that has such
     #[arg(help_heading = OLD, short, long, value_name = "TOKEN")]
     pub(crate) registration_token: Option<String>,

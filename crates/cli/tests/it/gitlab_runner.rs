@@ -8,6 +8,7 @@
 use gitlab_testkit::{Endpoint, JobServer, JobServerState};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -35,12 +36,16 @@ impl Place {
     }
 
     fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.command_without_config(words);
+        command.arg("--config").arg(self.config());
+        command
+    }
+
+    fn command_without_config(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_runwright"));
         command
             .arg("runner")
             .args(words)
-            .arg("--config")
-            .arg(self.config())
             .current_dir(self.dir.path())
             .env("RUNWRIGHT_HOME", self.dir.path().join("home"))
             // Login shells of jobs read no profile of this machine, whose locks a kill would leave.
@@ -50,11 +55,19 @@ impl Place {
     }
 
     fn run(&self, words: &[&str]) -> (Option<i32>, String) {
+        Self::output(self.command(words))
+    }
+
+    fn run_without_config(&self, words: &[&str]) -> (Option<i32>, String) {
+        Self::output(self.command_without_config(words))
+    }
+
+    fn output(mut command: Command) -> (Option<i32>, String) {
         let Output {
             status,
             stdout,
             stderr,
-        } = self.command(words).output().unwrap();
+        } = command.output().unwrap();
         let text = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
         (status.code(), text.into_owned())
     }
@@ -178,6 +191,96 @@ fn registered_runner_takes_jobs_and_ends_after_them() {
     );
     assert_eq!(place.run(&["list"]).1, "");
     assert_eq!(place.server.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn single_runner_ends_after_its_jobs_or_without_any() {
+    let place = Place::new();
+    let url = place.server.url();
+    let single = |limit: &[&str]| {
+        let words = [
+            "run-single",
+            "-u",
+            &url,
+            "-t",
+            TOKEN,
+            "--executor",
+            "shell",
+            "--name",
+            "one",
+        ];
+        let (code, text) = place.run_without_config(&[&words, limit].concat());
+        assert_eq!(code, Some(0), "{text}");
+    };
+    for id in 1..=3 {
+        place.queue(id, "echo hello");
+    }
+    single(&["--max-builds", "2"]);
+    let is_ended = |id| place.server.final_update(id).is_some();
+    assert_eq!([1, 2, 3].map(is_ended), [true, true, false]);
+    single(&["--wait-timeout", "1"]);
+    assert!(is_ended(3));
+    let (code, text) = place.run_without_config(&["run-single", "-u", &url, "-t", TOKEN]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("--executor is missing"), "{text}");
+}
+
+#[test]
+fn requests_of_each_executor_have_its_features() {
+    // R-EXEC-103
+    let place = Place::new();
+    let entries = [
+        ("custom", "[runners.custom]\nrun_exec = \"/bin/true\"\n"),
+        ("docker", "[runners.docker]\nimage = \"a\"\n"),
+        (
+            "kubernetes",
+            "[runners.kubernetes]\nimage = \"a\"\nhost = \"https://127.0.0.1:9\"\nbearer_token = \"t\"\n",
+        ),
+        ("shell", ""),
+        (
+            "ssh",
+            "[runners.ssh]\nhost = \"127.0.0.1\"\nport = \"9\"\nuser = \"u\"\npassword = \"p\"\n",
+        ),
+    ];
+    let mut config = "concurrent = 9\n".to_owned();
+    for (executor, tables) in entries {
+        let url = place.server.url();
+        config += &format!(
+            "[[runners]]\nname = \"{executor}\"\nurl = \"{url}\"\ntoken = \"glrt-{executor}\"\nexecutor = \"{executor}\"\n{tables}"
+        );
+    }
+    fs::write(place.config(), config).unwrap();
+    let runner = place.start();
+    let infos = |state: &JobServerState| {
+        let requests = state
+            .calls()
+            .iter()
+            .filter(|it| it.endpoint == Endpoint::Request);
+        let infos = requests.map(|it| it.field("info").clone());
+        infos
+            .map(|it| (it["executor"].as_str().unwrap().to_owned(), it))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let all = place
+        .server
+        .wait_until(PATIENCE, |it| infos(it).len() == entries.len());
+    let infos = place.server.with_state(infos);
+    assert!(all, "{:?}", infos.keys());
+    end_after_jobs(runner);
+    let mut lines = String::new();
+    for (executor, info) in &infos {
+        let features = info["features"].as_object().unwrap().iter();
+        let on = features
+            .filter(|(_, on)| **on == json!(true))
+            .map(|(name, _)| name.as_str());
+        let on: Vec<&str> = on.collect();
+        lines += &format!(
+            "{executor} ({}): {}\n",
+            info["shell"].as_str().unwrap(),
+            on.join(" ")
+        );
+    }
+    insta::assert_snapshot!(lines);
 }
 
 #[test]

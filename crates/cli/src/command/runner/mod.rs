@@ -8,6 +8,7 @@ mod registered;
 mod run;
 mod service;
 mod service_log;
+mod single;
 mod systemd;
 
 use crate::args::{RunnerAction, RunnerArgs};
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn runner(args: &RunnerArgs) -> Result<Exit, Failure> {
     match &args.action {
         RunnerAction::Run(args) => run::run(args),
+        RunnerAction::RunSingle(args) => single::run(args),
         RunnerAction::LintConfig(args) => lint::lint(args),
         RunnerAction::List(args) => lint::list(args),
         RunnerAction::Register(args) => register::register(args),

@@ -2,7 +2,7 @@
 
 use super::known::known;
 use super::registered::{call_info, is_created_in_gitlab, server, unreachable};
-use crate::args::RunnerRegisterArgs;
+use crate::args::{RunnerDefinitionArgs, RunnerRegisterArgs};
 use crate::command::can_ask;
 use crate::failure::{Exit, Failure};
 use crate::runtime;
@@ -23,22 +23,12 @@ use toml_edit::{Item, Table, Value};
 /// Registers this machine, and writes the runner to config.toml.
 pub(super) fn register(args: &RunnerRegisterArgs) -> Result<Exit, Failure> {
     let path = args.config.path();
-    let answers = Answers::of(args)?;
-    let url = parse_url(&answers.url);
-    let url = url.map_err(|why| Failure::usage(anyhow!("the address of GitLab {why}")))?;
+    let asks = !args.non_interactive && can_ask();
+    let answers = Answers::of(&args.runner, args.registration_token.as_ref(), asks)?;
     if is_created_in_gitlab(&answers.token) {
         refuse_server_settings(args)?;
     }
-    let mut runner = NewRunner {
-        name: answers.name.clone(),
-        url,
-        id: 0,
-        token: SecretString::new(&answers.token),
-        token_obtained_at: Timestamp::now(),
-        token_expires_at: None,
-        executor: answers.executor.clone(),
-        settings: settings_of(args, &answers)?,
-    };
+    let mut runner = new_runner(&args.runner, &answers)?;
     // Before anything is created at the server.
     let edit = edited(&path, &runner)?;
     let file = ConfigFile::parse(&path, edit.text(), &known(Strictness::Strict));
@@ -65,8 +55,28 @@ pub(super) fn register(args: &RunnerRegisterArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// Returns the runner that options define, without asking for more.
+pub(super) fn defined(args: &RunnerDefinitionArgs) -> Result<NewRunner, Failure> {
+    new_runner(args, &Answers::of(args, None, false)?)
+}
+
+fn new_runner(args: &RunnerDefinitionArgs, answers: &Answers) -> Result<NewRunner, Failure> {
+    let url = parse_url(&answers.url);
+    let url = url.map_err(|why| Failure::usage(anyhow!("the address of GitLab {why}")))?;
+    Ok(NewRunner {
+        name: answers.name.clone(),
+        url,
+        id: 0,
+        token: SecretString::new(&answers.token),
+        token_obtained_at: Timestamp::now(),
+        token_expires_at: None,
+        executor: answers.executor.clone(),
+        settings: settings_of(args, answers)?,
+    })
+}
+
 /// Returns the file with the runner, not saved yet.
-fn edited(path: &Path, runner: &NewRunner) -> Result<ConfigEdit, Failure> {
+pub(super) fn edited(path: &Path, runner: &NewRunner) -> Result<ConfigEdit, Failure> {
     let mut edit = ConfigEdit::open(path).map_err(Failure::environment)?;
     edit.add_runner(runner).map_err(Failure::usage)?;
     Ok(edit)
@@ -82,8 +92,11 @@ struct Answers {
 }
 
 impl Answers {
-    fn of(args: &RunnerRegisterArgs) -> Result<Self, Failure> {
-        let asks = !args.non_interactive && can_ask();
+    fn of(
+        args: &RunnerDefinitionArgs,
+        registration_token: Option<&String>,
+        asks: bool,
+    ) -> Result<Self, Failure> {
         let text = |given: Option<&String>, question: &str, option: &str, default: Option<&str>| {
             if let Some(given) = given.filter(|it| !it.is_empty()) {
                 return Ok(given.clone());
@@ -100,10 +113,7 @@ impl Answers {
             default.ok_or_else(|| Failure::usage(anyhow!("--{option} is missing")))
         };
         let url = text(args.url.as_ref(), "Address of GitLab:", "url", None)?;
-        let given = args
-            .token
-            .clone()
-            .or_else(|| args.registration_token.clone());
+        let given = args.token.as_ref().or(registration_token).cloned();
         let given = given.or_else(|| std::env::var("CI_SERVER_TOKEN").ok());
         let token = match given.filter(|it| !it.is_empty()) {
             Some(token) => token,
@@ -176,7 +186,7 @@ fn refuse_server_settings(args: &RunnerRegisterArgs) -> Result<(), Failure> {
 }
 
 /// Returns the further keys of the runner.
-fn settings_of(args: &RunnerRegisterArgs, answers: &Answers) -> Result<Table, Failure> {
+fn settings_of(args: &RunnerDefinitionArgs, answers: &Answers) -> Result<Table, Failure> {
     let mut settings = Table::new();
     if let Some(shell) = &args.shell {
         insert(&mut settings, &["shell"], shell.as_str().into());

@@ -9,7 +9,7 @@ use crate::runtime;
 use anyhow::Context;
 use executor_core::{CancelCause, Cancellation};
 use runner::config::{ConfigFile, Settings, Strictness};
-use runner::{DeliveryTimes, Manager, ManagerOptions, Metrics, MetricsOptions};
+use runner::{DeliveryTimes, Manager, ManagerOptions, Metrics, MetricsOptions, Outbox};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use workstation::{LocalError, StateDir, UserLibrary, succeed_killed_run, supervise};
 
 /// How often config.toml is looked at.
@@ -27,71 +28,113 @@ const LEAVE_LOOK: Duration = Duration::from_millis(100);
 
 /// Takes jobs for the runners of a file.
 pub(super) fn run(args: &RunnerRunArgs) -> Result<Exit, Failure> {
-    let path = std::path::absolute(args.config.path()).map_err(Failure::environment)?;
-    let strictness = strictness(args.lenient);
-    let settings = settings(&path, strictness)?;
-    let counter = service_log::start(&settings);
-    let (config, runners) = (path.display(), settings.runners.len());
-    tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
-    workstation::raise_open_file_limit();
-    let directory = match &args.working_directory {
-        Some(directory) => std::path::absolute(directory),
-        None => std::env::current_dir(),
+    let config = std::path::absolute(args.config.path()).map_err(Failure::environment)?;
+    let runner = Runner {
+        strictness: strictness(args.lenient),
+        working_directory: args.working_directory.clone(),
+        state: state_dir(args.state_dir.as_deref(), &config)?,
+        limits: Limits::default(),
+        config,
     };
-    let directory = directory
-        .context("find the working directory")
-        .map_err(Failure::environment)?;
-    let state = state_dir(args.state_dir.as_deref(), &path)?;
-    succeed_killed_run(&state)?;
-    let runtime = runtime::start()?;
-    runtime.block_on(async {
-        let supervisor = supervise(&state)?;
-        let (owner, before) = owners(&state)
-            .context("register as an owner of containers")
+    runner.run()
+}
+
+/// What ends a runner that is not stopped by a signal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limits {
+    /// The number of jobs.
+    pub(super) jobs: Option<u64>,
+    /// The time without a job.
+    pub(super) without_job: Option<Duration>,
+}
+
+/// The runners of a file, as this process runs them.
+#[derive(Debug)]
+pub(super) struct Runner {
+    pub(super) config: PathBuf,
+    pub(super) strictness: Strictness,
+    pub(super) working_directory: Option<PathBuf>,
+    pub(super) state: StateDir,
+    pub(super) limits: Limits,
+}
+
+impl Runner {
+    /// Takes jobs until a signal or a limit.
+    pub(super) fn run(self) -> Result<Exit, Failure> {
+        let Self {
+            config: path,
+            strictness,
+            working_directory,
+            state,
+            limits,
+        } = self;
+        let settings = settings(&path, strictness)?;
+        let counter = service_log::start(&settings);
+        let (config, runners) = (path.display(), settings.runners.len());
+        tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
+        workstation::raise_open_file_limit();
+        let directory = match &working_directory {
+            Some(directory) => std::path::absolute(directory),
+            None => std::env::current_dir(),
+        };
+        let directory = directory
+            .context("find the working directory")
             .map_err(Failure::environment)?;
-        let executors = RunnerExecutors {
-            config: path.clone(),
-            state: state.clone(),
-            supervisor: supervisor.clone(),
-            library: Arc::new(UserLibrary::new(&state)),
-            directory,
-            owner,
-        };
-        let system_id = path.with_file_name(".runner_system_id");
-        let system_id = system_id_of(&system_id, state.path())?;
-        let metrics = Metrics::new(MetricsOptions {
-            system_id: system_id.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..MetricsOptions::default()
-        })
-        .map_err(Failure::environment)?;
-        metrics.configuration_loaded();
-        counter.count_for(&metrics);
-        let options = ManagerOptions {
-            executors: Arc::new(executors),
-            tokens: Some(Arc::new(ConfigTokens(path.clone()))),
-            outbox: state.path().join("outbox"),
-            system_id,
-            supervisor: supervisor.clone(),
-            helper: std::env::current_exe().ok(),
-            caches: state.caches(),
-            proxies: web_proxies(),
-            times: DeliveryTimes::default(),
-            metrics,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            revision: String::new(),
-        };
-        let manager = Manager::new(settings.clone(), options).map_err(Failure::environment)?;
-        before.sweep(&settings, manager.left_environments()).await;
-        let done = serve(manager, &path, strictness).await;
-        if let Err(error) = supervisor.shutdown().await {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "Processes of jobs are left to the guardian."
-            );
+        let outbox = state.path().join("outbox");
+        // The guardian of a living runner would be waited for; it is an error below.
+        if !Outbox::is_in_use(&outbox) {
+            succeed_killed_run(&state)?;
         }
-        done
-    })
+        let runtime = runtime::start()?;
+        runtime.block_on(async {
+            let supervisor = supervise(&state)?;
+            let (owner, before) = owners(&state)
+                .context("register as an owner of containers")
+                .map_err(Failure::environment)?;
+            let executors = RunnerExecutors {
+                config: path.clone(),
+                state: state.clone(),
+                supervisor: supervisor.clone(),
+                library: Arc::new(UserLibrary::new(&state)),
+                directory,
+                owner,
+            };
+            let system_id = path.with_file_name(".runner_system_id");
+            let system_id = system_id_of(&system_id, state.path())?;
+            let metrics = Metrics::new(MetricsOptions {
+                system_id: system_id.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                ..MetricsOptions::default()
+            })
+            .map_err(Failure::environment)?;
+            metrics.configuration_loaded();
+            counter.count_for(&metrics);
+            let options = ManagerOptions {
+                executors: Arc::new(executors),
+                tokens: Some(Arc::new(ConfigTokens(path.clone()))),
+                outbox,
+                system_id,
+                supervisor: supervisor.clone(),
+                helper: std::env::current_exe().ok(),
+                caches: state.caches(),
+                proxies: web_proxies(),
+                times: DeliveryTimes::default(),
+                metrics,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                revision: String::new(),
+            };
+            let manager = Manager::new(settings.clone(), options).map_err(Failure::environment)?;
+            before.sweep(&settings, manager.left_environments()).await;
+            let done = serve(manager, &path, strictness, limits).await;
+            if let Err(error) = supervisor.shutdown().await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "Processes of jobs are left to the guardian."
+                );
+            }
+            done
+        })
+    }
 }
 
 /// Returns the machine's identity: beside config.toml, else in the state directory.
@@ -125,7 +168,12 @@ pub(super) fn state_dir(named: Option<&Path>, config: &Path) -> Result<StateDir,
 }
 
 /// Runs the manager, and tells it of signals and of changes of the file.
-async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<Exit, Failure> {
+async fn serve(
+    manager: Manager,
+    path: &Path,
+    strictness: Strictness,
+    limits: Limits,
+) -> Result<Exit, Failure> {
     let listen = |kind| {
         signal(kind)
             .context("listen to signals")
@@ -142,7 +190,9 @@ async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<
     let (reload, reloads) = watch::channel(None);
     let mut file = ConfigWatch::new(path, strictness, manager.metrics().clone());
     let handover = manager.handover();
+    let mut taken = manager.jobs_taken();
     let mut is_leaving = false;
+    let mut last_job = Instant::now();
     let running = manager.run(&stop, reloads);
     tokio::pin!(running);
     let mut look = tokio::time::interval(LOOK);
@@ -164,6 +214,22 @@ async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<
                 stop.cancel(CancelCause::Shutdown);
                 is_leaving = true;
             }
+            Ok(()) = taken.changed() => {
+                let number = *taken.borrow_and_update();
+                last_job = Instant::now();
+                if limits.jobs.is_some_and(|most| number >= most) {
+                    tracing::info!("These were all jobs; the running ones end.");
+                    stop.cancel(CancelCause::Shutdown);
+                }
+            }
+            () = waited(last_job, limits.without_job), if !stop.is_canceled() => {
+                if handover.has_jobs() {
+                    last_job = Instant::now();
+                } else {
+                    tracing::info!("There was no job for too long.");
+                    stop.cancel(CancelCause::Shutdown);
+                }
+            }
             _ = leave_look.tick(), if is_leaving => {
                 if handover.is_possible() {
                     // Destructors would end the jobs.
@@ -182,6 +248,14 @@ async fn serve(manager: Manager, path: &Path, strictness: Strictness) -> Result<
             _ = hangup.recv() => file.read_now(&reload),
             _ = look.tick() => file.read_if_changed(&reload),
         }
+    }
+}
+
+/// Waits until there was no job for so long.
+async fn waited(since: Instant, limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep_until(since + limit).await,
+        None => std::future::pending().await,
     }
 }
 
