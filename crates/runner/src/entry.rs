@@ -210,10 +210,15 @@ impl Entry {
         let EntryContext {
             settings, metrics, ..
         } = &*self.context;
+        let is_adaptive = settings
+            .feature_flags
+            .get("FF_USE_ADAPTIVE_REQUEST_CONCURRENCY");
         let mut pace = Pace::new(PaceSettings {
             check_interval: self.check_interval,
             unhealthy_requests_limit: settings.unhealthy_requests_limit,
             unhealthy_interval: settings.unhealthy_interval,
+            most_polls: settings.request_concurrency,
+            is_adaptive: is_adaptive.copied().unwrap_or(true),
         });
         let limit = usize::try_from(settings.config.limit).unwrap_or(usize::MAX);
         let (ended, mut polls_ended) = mpsc::unbounded_channel::<(Polled, Instant)>();
@@ -225,7 +230,7 @@ impl Entry {
         let mut polls = 0_usize;
         while !stop.is_canceled() {
             let has_room = limit == 0 || turns.len() < limit;
-            let may_poll = has_room && polls < settings.request_concurrency;
+            let may_poll = has_room && polls < pace.polls();
             let next = async {
                 sleep_until(pace.next()).await;
                 self.context.process.slots.wait_for_one().await;
@@ -238,6 +243,7 @@ impl Entry {
                     polls -= 1;
                     pace.note(polled, began);
                     metrics.polls(polls);
+                    metrics.most_polls(pace.polls());
                     metrics.polled(polled, pace.is_resting());
                 }
                 Some(_) = turns.join_next(), if !turns.is_empty() => {}

@@ -13,6 +13,10 @@ pub(crate) struct PaceSettings {
     pub(crate) check_interval: Duration,
     pub(crate) unhealthy_requests_limit: u32,
     pub(crate) unhealthy_interval: Duration,
+    /// The most polls at a time (`request_concurrency`).
+    pub(crate) most_polls: usize,
+    /// Whether the number of polls at a time follows the answers.
+    pub(crate) is_adaptive: bool,
 }
 
 /// The result of a poll.
@@ -38,6 +42,8 @@ pub(crate) struct Pace {
     /// Failed polls in a row, and refused ones.
     failed: u32,
     refused: u32,
+    /// The number of polls at a time, before it is rounded down; at least 1.
+    polls: f64,
 }
 
 impl Pace {
@@ -47,7 +53,38 @@ impl Pace {
             next: Instant::now(),
             failed: 0,
             refused: 0,
+            polls: 1.0,
         }
+    }
+
+    /// Returns how many polls may be open at a time.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is a small number, and at least 1"
+    )]
+    pub(crate) fn polls(&self) -> usize {
+        let most = self.settings.most_polls;
+        if self.settings.is_adaptive {
+            (self.polls as usize).min(most)
+        } else {
+            most
+        }
+    }
+
+    /// Lets the number of polls follow an answer: while jobs come, the next ones are asked for at once.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a setting, which is a small number"
+    )]
+    fn adapt(&mut self, polled: Polled) {
+        let polls = match polled {
+            Polled::Job => self.polls + 1.0,
+            Polled::None => self.polls * 0.95,
+            Polled::Forbidden | Polled::Failed(_) => self.polls * 0.5,
+            Polled::NoCapacity => self.polls,
+        };
+        self.polls = polls.min(self.settings.most_polls as f64).max(1.0);
     }
 
     pub(crate) fn next(&self) -> Instant {
@@ -65,7 +102,9 @@ impl Pace {
             check_interval,
             unhealthy_requests_limit,
             unhealthy_interval,
+            ..
         } = self.settings;
+        self.adapt(polled);
         let now = Instant::now();
         let failed = std::mem::take(&mut self.failed);
         let refused = std::mem::take(&mut self.refused);
@@ -103,6 +142,8 @@ mod tests {
             check_interval: seconds(3),
             unhealthy_requests_limit: 3,
             unhealthy_interval: seconds(200),
+            most_polls: 1,
+            is_adaptive: true,
         });
         let mut check = |polled, took: u64, expect: u64| {
             let now = Instant::now();
@@ -126,5 +167,30 @@ mod tests {
         }
         check(Polled::Job, 0, 0);
         check(Polled::Forbidden, 0, 3);
+    }
+    #[test]
+    fn number_of_polls_follows_the_answers() {
+        let mut settings = PaceSettings {
+            check_interval: Duration::ZERO,
+            unhealthy_requests_limit: 3,
+            unhealthy_interval: Duration::ZERO,
+            most_polls: 4,
+            is_adaptive: true,
+        };
+        let mut pace = Pace::new(settings);
+        let mut check = |polled, times: usize, expect: usize| {
+            for _ in 0..times {
+                pace.note(polled, Instant::now());
+            }
+            assert_eq!(pace.polls(), expect, "{polled:?}");
+        };
+        check(Polled::Job, 1, 2);
+        check(Polled::Job, 9, 4);
+        check(Polled::None, 1, 3);
+        check(Polled::NoCapacity, 9, 3);
+        check(Polled::Failed(None), 1, 1);
+        check(Polled::None, 9, 1);
+        settings.is_adaptive = false;
+        assert_eq!(Pace::new(settings).polls(), 4);
     }
 }

@@ -100,7 +100,7 @@ definitions! {
         "The setting `request_concurrency` of a runner.";
     REQUEST_CONCURRENCY_USED_LIMIT: Gauge "gitlab_runner_request_concurrency_used_limit"
         ["runner", "system_id"]
-        "The same: the limit is not adaptive.";
+        "How many requests for jobs may be open now, from the answers to earlier ones.";
     REQUEST_CONCURRENCY_EXCEEDED_TOTAL: Counter "gitlab_runner_request_concurrency_exceeded_total"
         ["runner", "system_id"]
         "Always 0: no request is begun beyond the limit.";

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `acceptable_job_queuing_duration_exceeded_total` | `[[runners.monitoring.job_queuing_durations]]` has no effect |
 //! | `api_request_retries_total` | a retry is a call of its own in `api_request_statuses_total` |
-//! | `request_concurrency_adaptive_limit` | the limit is not adaptive |
+//! | `request_concurrency_adaptive_limit` | it is `request_concurrency_used_limit`, before rounding |
 //! | `job_inputs_interpolations_total`, `job_inputs_interpolation_failures_total` | inputs are not counted |
 //! | `job_router_*` | there is no job router |
 //! | `cache_s3_assume_role_*` | caches are on this host |

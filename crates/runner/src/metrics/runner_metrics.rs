@@ -76,14 +76,10 @@ impl RunnerMetrics {
         let limit = all.limit.with_label_values(&labels.all());
         limit.set(settings.config.limit.into());
         let requests = i64::try_from(settings.request_concurrency).unwrap_or(i64::MAX);
-        for gauge in [
-            &all.request_concurrency_hard_limit,
-            &all.request_concurrency_used_limit,
-        ] {
-            gauge
-                .with_label_values(&labels.without_name())
-                .set(requests);
-        }
+        all.request_concurrency_hard_limit
+            .with_label_values(&labels.without_name())
+            .set(requests);
+        self.most_polls(1);
         self.polls(0);
         // Counters are shown before their first event, so that an increase from 0 is seen.
         all.request_concurrency_exceeded_total
@@ -126,6 +122,14 @@ impl RunnerMetrics {
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         let labels = self.labels.without_name();
         let gauge = &self.all().request_concurrency;
+        gauge.with_label_values(&labels).set(number);
+    }
+
+    /// Sets how many polls may be open.
+    pub(crate) fn most_polls(&self, number: usize) {
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let labels = self.labels.without_name();
+        let gauge = &self.all().request_concurrency_used_limit;
         gauge.with_label_values(&labels).set(number);
     }
 

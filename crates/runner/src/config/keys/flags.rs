@@ -194,8 +194,8 @@ pub(in crate::config) const FLAGS: &[Flag] = &[
     flag(
         "FF_USE_ADAPTIVE_REQUEST_CONCURRENCY",
         true,
-        AlwaysOff,
-        "`request_concurrency` requests are open at a time",
+        Honoured,
+        "the number of open requests follows the answers, up to `request_concurrency`",
     ),
     flag(
         "FF_USE_ADVANCED_POD_SPEC_CONFIGURATION",

@@ -82,9 +82,8 @@ const RUNNERS: &[KeySpec] = &[
         "request_concurrency",
         Integer,
         "1, also for 0",
-        "how many requests for jobs are open at a time",
-    )
-    .differs("the number does not change with the answers"),
+        "how many requests for jobs are open at a time at most",
+    ),
     KeySpec::no_effect(
         "strict_check_interval",
         Bool,
