@@ -12,3 +12,4 @@ mod object_cache;
 mod providers;
 mod recordings;
 mod s3;
+mod soak;
