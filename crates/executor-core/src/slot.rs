@@ -70,6 +70,20 @@ impl JobSlots {
         }
     }
 
+    /// Takes the numbers of a job that an earlier process began.
+    pub fn reserve(&self, project_id: u64, slot: JobSlot) -> JobSlotGuard {
+        let mut taken = self.lock();
+        taken.runner.insert(slot.concurrent_id);
+        let numbers = taken.projects.entry(project_id).or_default();
+        numbers.insert(slot.concurrent_project_id);
+        drop(taken);
+        JobSlotGuard {
+            slots: self.clone(),
+            project_id,
+            slot,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.0.lock()
     }
@@ -128,6 +142,20 @@ mod tests {
         drop(guards);
         assert_eq!(numbers(&slots.take(1)), (0, 0));
         assert_eq!(numbers(&slots.take(2)), (0, 0));
+    }
+
+    #[test]
+    fn numbers_of_an_earlier_process_are_not_taken_again() {
+        let slots = JobSlots::new();
+        let slot = JobSlot {
+            concurrent_id: 1,
+            concurrent_project_id: 0,
+        };
+        let reserved = slots.reserve(7, slot);
+        let all = [slots.take(7), slots.take(7)];
+        assert_eq!(all.each_ref().map(numbers), [(0, 1), (2, 2)]);
+        drop((reserved, all));
+        assert_eq!(numbers(&slots.take(7)), (0, 0));
     }
 
     #[test]

@@ -185,6 +185,7 @@ impl Build<'_> {
             plan,
             depth: git_settings(&self.job, &expanded).depth,
             credentials,
+            authorities: self.options.git_authorities.clone(),
             variables: variables::for_stage(&expanded, "running")?,
         }))
     }

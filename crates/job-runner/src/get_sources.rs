@@ -237,6 +237,7 @@ impl Stages<'_, '_> {
             plan: self.scripts.sources.clone(),
             depth: git_settings(&self.build.job, &self.expanded).depth,
             credentials: git.map_or_else(Vec::new, |git| git.credentials.clone()),
+            authorities: self.build.options.git_authorities.clone(),
             variables: Arc::clone(&self.variables),
         }
     }

@@ -37,6 +37,8 @@ pub struct BuildRunnerOptions {
     /// How much of a job's time is reserved for the stages after its script; at most half of it is used.
     /// Default: a tenth, but at least 10 s and at most 5 min.
     pub finalisation_budget: Option<Duration>,
+    /// How git on this host reaches a server with a certificate of its own: the server's address, and a file with certificates.
+    pub git_authorities: Option<(String, PathBuf)>,
     /// How long an executor's cleanup may take before the runner stops waiting. Default: 5 min.
     ///
     /// An executor has a shorter deadline of its own; this one is for an executor that hangs.
@@ -91,6 +93,7 @@ impl Default for BuildRunnerOptions {
             prepare_attempts: 3,
             prepare_pause: Duration::from_secs(3),
             finalisation_budget: None,
+            git_authorities: None,
             cleanup_deadline: Duration::from_mins(5),
             timestamps: true,
             sections: true,

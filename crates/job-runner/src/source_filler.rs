@@ -7,7 +7,7 @@ use executor_core::variable::{JobVariable, JobVariables};
 use executor_core::{BuildDirs, BuildError, Cancellation, JobTrace, StageVariables};
 use shells::GitPlan;
 use shells::git::{GitDefaults, GitSettings, GitStrategy};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Fills a job's directory on this host.
@@ -25,6 +25,7 @@ pub(crate) struct SourceFiller {
     pub(crate) depth: u32,
     /// User name and password for the remote.
     pub(crate) credentials: Vec<JobVariable>,
+    pub(crate) authorities: Option<(String, PathBuf)>,
     pub(crate) variables: Arc<StageVariables>,
 }
 
@@ -88,6 +89,7 @@ impl SourceFiller {
             plan,
             project: Path::new(&self.dirs.project_dir),
             credentials: &self.credentials,
+            authorities: self.authorities.as_ref(),
             variables: &self.variables,
             processes: self.processes.tree(),
             trace,

@@ -163,9 +163,16 @@ impl Delivery {
                     return Sent::Refused;
                 }
             };
-            let JobRecord { job, token, .. } = &self.record;
+            let JobRecord {
+                job,
+                token,
+                debug_trace,
+                ..
+            } = &self.record;
             let (offset, asked) = (self.log.sent(), Instant::now());
-            let sending = self.server.append_trace(*job, token, offset, piece.clone());
+            let sending =
+                self.server
+                    .append_trace(*job, token, offset, piece.clone(), *debug_trace);
             let answer = match sending.await {
                 Ok(answer) => answer,
                 Err(error) => {
@@ -223,8 +230,9 @@ impl Delivery {
                     }
                 }
             };
-            let age = jiff::Timestamp::now().duration_since(self.record.accepted_at);
-            if Duration::try_from(age).unwrap_or_default() > self.times.expiry {
+            let age = jiff::Timestamp::now().duration_since(end.ended_at);
+            let is_old = Duration::try_from(age).unwrap_or_default() > self.times.expiry;
+            if is_old && self.failures > 0 {
                 tracing::error!(%job, "The end of a job was not sent in time, and is dropped.");
                 break;
             }
@@ -240,7 +248,10 @@ impl Delivery {
         let job = self.record.job;
         match answer.status {
             // Not yet processed.
-            202 => Some(answer.interval.unwrap_or(INTERVAL)),
+            202 => {
+                self.failures = 0;
+                Some(answer.interval.unwrap_or(INTERVAL))
+            }
             200..=299 => None,
             403 | 404 => {
                 tracing::warn!(%job, status = answer.status, "The server does not want the end of a job.");

@@ -7,10 +7,12 @@ use crate::object_cache::ObjectBucket;
 use crate::outbox::{JobEnd, JobRecord, LeftJob};
 use crate::pace::{Pace, PaceSettings, Polled};
 use crate::process_context::ProcessContext;
+use crate::reasons::name_for_server;
+use crate::slots::TurnCount;
 use crate::turn::Turn;
 use executor_core::job::Job;
 use executor_core::{
-    Cancellation, ErrorPolicy, ExecutorProvider, FeaturesInfo, JobRequest, JobSlots, TurnOutcome,
+    Cancellation, ErrorPolicy, ExecutorProvider, FeaturesInfo, JobRequest, JobSlots, JobVariable,
     Worker, chain,
 };
 use gitlab_api::runner::{JobUpdate, RunnerInfo, UpdateOutput};
@@ -20,7 +22,7 @@ use job_runner::{
 };
 use parking_lot::Mutex;
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -133,7 +135,8 @@ impl EntryContext {
 
     /// Reports the end of a job that did not run, once: the server gives up on it otherwise.
     pub(crate) async fn report(&self, record: &JobRecord, end: &JobEnd) {
-        let reason = end.reason.map(executor_core::FailureReason::as_str);
+        let reason = end.reason;
+        let reason = reason.map(|it| name_for_server(it, &record.failure_reasons));
         let update = JobUpdate {
             info: record.info.clone(),
             token: record.token.clone(),
@@ -162,6 +165,7 @@ impl EntryContext {
         let timestamps = self.settings.feature_flags.get("FF_TIMESTAMPS");
         BuildRunnerOptions {
             sources: Sources::Git(LocalRepositories::Refused),
+            git_authorities: self.authorities(),
             helper: HelperOptions {
                 server: HelperServer::GitLab,
                 program: self.process.helper.clone(),
@@ -180,6 +184,24 @@ impl EntryContext {
 }
 
 impl EntryContext {
+    /// Returns the server with a file of certificates for it, if the settings name one.
+    fn authorities(&self) -> Option<(String, PathBuf)> {
+        let file = std::path::absolute(self.settings.tls_ca_file.as_ref()?).ok()?;
+        Some((self.settings.url.origin().ascii_serialization(), file))
+    }
+
+    /// Gives a job the certificates, for its scripts and for the helper command (`CI_SERVER_TLS_CA_FILE`).
+    pub(crate) fn add_certificates(&self, job: &mut Job) {
+        const NAME: &str = "CI_SERVER_TLS_CA_FILE";
+        let file = self.settings.tls_ca_file.as_ref();
+        let text = file.and_then(|it| std::fs::read_to_string(it).ok());
+        if let Some(text) = text
+            && job.variables.iter().all(|it| it.key != NAME)
+        {
+            job.variables.push(JobVariable::file(NAME, text));
+        }
+    }
+
     /// Returns the caches of a job's project; `directory` is for archives on their way.
     fn caches(&self, job: &Job, directory: &Path) -> Arc<dyn CacheStore> {
         let project = job.job_info.project_id;
@@ -201,6 +223,10 @@ pub(crate) struct Entry {
     pub(crate) numbers: JobSlots,
     /// The jobs of an earlier process that it takes over first.
     pub(crate) left: Vec<LeftJob>,
+    /// Its turns, and those of the same runner with earlier settings.
+    pub(crate) turns: TurnCount,
+    /// The stop of the process: a job is taken over whatever becomes of the entry.
+    pub(crate) shutdown: Cancellation,
 }
 
 impl Entry {
@@ -224,12 +250,19 @@ impl Entry {
         let (ended, mut polls_ended) = mpsc::unbounded_channel::<(Polled, Instant)>();
         let mut turns = JoinSet::new();
         for left in left {
-            let worker = self.worker(Turn::of_left(Arc::clone(&self.context), left));
-            turns.spawn(turn(worker, metrics.clone(), stop.clone(), true));
+            let left = Turn::of_left(Arc::clone(&self.context), left, &self.numbers);
+            let left = Arc::new(left);
+            let worker = self.worker(Arc::clone(&left));
+            let counted = self.turns.enter();
+            let (metrics, shutdown) = (metrics.clone(), self.shutdown.clone());
+            turns.spawn(async move {
+                take_over(&worker, &left, &metrics, &shutdown).await;
+                drop(counted);
+            });
         }
         let mut polls = 0_usize;
         while !stop.is_canceled() {
-            let has_room = limit == 0 || turns.len() < limit;
+            let has_room = limit == 0 || self.turns.number() < limit;
             let may_poll = has_room && polls < pace.polls();
             let next = async {
                 sleep_until(pace.next()).await;
@@ -247,20 +280,26 @@ impl Entry {
                     metrics.polled(polled, pace.is_resting());
                 }
                 Some(_) = turns.join_next(), if !turns.is_empty() => {}
+                () = self.turns.fewer(), if !has_room => {}
                 () = next, if may_poll => {
                     polls += 1;
                     metrics.polls(polls);
-                    let worker = self.worker(Turn::new(Arc::clone(&self.context), ended.clone()));
-                    turns.spawn(turn(worker, metrics.clone(), stop.clone(), false));
+                    let new = Turn::new(Arc::clone(&self.context), ended.clone());
+                    let worker = self.worker(Arc::new(new));
+                    let counted = self.turns.enter();
+                    let (metrics, stop) = (metrics.clone(), stop.clone());
+                    turns.spawn(async move {
+                        turn(&worker, &metrics, &stop).await;
+                        drop(counted);
+                    });
                 }
             }
         }
         while turns.join_next().await.is_some() {}
     }
 
-    fn worker(&self, turn: Turn) -> Worker {
+    fn worker(&self, turn: Arc<Turn>) -> Worker {
         let context = &self.context;
-        let turn = Arc::new(turn);
         Worker {
             config: Arc::new(context.settings.config.clone()),
             provider: Arc::clone(&context.provider),
@@ -274,18 +313,27 @@ impl Entry {
     }
 }
 
-/// Takes a turn; if its job is there already, again until the executor has room for it.
-async fn turn(worker: Worker, metrics: RunnerMetrics, stop: Cancellation, has_job: bool) {
+/// Takes a turn.
+async fn turn(worker: &Worker, metrics: &RunnerMetrics, stop: &Cancellation) {
     metrics.turn_began();
-    let mut turn = worker.take_turn(&stop).await;
-    while has_job && !stop.is_canceled() && matches!(turn, Ok(TurnOutcome::NoCapacity)) {
-        sleep(worker.pause).await;
-        turn = worker.take_turn(&stop).await;
-    }
+    let turn = worker.take_turn(stop).await;
     metrics.turn_ended(turn.as_ref().ok().copied());
     if let Err(error) = turn {
         let name = &worker.config.name;
         tracing::warn!(runner = %name, error = &error as &dyn Error, "A turn failed.");
+    }
+}
+
+/// Takes turns until the executor has room for the job that is there already.
+async fn take_over(worker: &Worker, left: &Turn, metrics: &RunnerMetrics, shutdown: &Cancellation) {
+    while left.has_left() && !shutdown.is_canceled() {
+        turn(worker, metrics, shutdown).await;
+        if left.has_left() {
+            tokio::select! {
+                _ = shutdown.canceled() => {}
+                () = sleep(worker.pause) => {}
+            }
+        }
     }
 }
 

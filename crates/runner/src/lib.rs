@@ -21,6 +21,7 @@ mod process_state;
 mod reasons;
 mod repository;
 mod rotation;
+mod server_key;
 mod slots;
 mod system_id;
 mod turn;
@@ -29,13 +30,14 @@ pub use debug::{DebugState, ListenAddress, ListenAddressError, serve_debug};
 pub use delivery::DeliveryTimes;
 #[doc(no_inline)]
 pub use gitlab_api::runner::{RegisteredRunner, Registration, RunnerCall, RunnerInfo};
-pub use manager::{Executors, Handover, Manager, ManagerError, ManagerOptions, server_options};
+pub use manager::{Executors, Manager, ManagerError, ManagerOptions};
 pub use metrics::{Metrics, MetricsOptions, metric_table_markdown};
 pub use object_cache::{ObjectBucket, ObjectBucketError, ObjectCaches};
 pub use outbox::{JobEnd, JobFiles, JobRecord, Outbox, OutboxError};
-pub use process_context::program_info;
+pub use process_context::{Handover, program_info};
 pub use process_state::ProcessState;
 pub use rotation::{NewToken, TokenStore};
+pub use server_key::server_options;
 pub use system_id::system_id;
 #[doc(no_inline)]
 pub use web::{Proxies, Url};

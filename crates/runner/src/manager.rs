@@ -1,21 +1,20 @@
 //! The runner as a whole: its entries, their deliveries, and its end.
 
-use crate::api::{Server, ServerOptions};
+use crate::api::Server;
 use crate::config::{RunnerSettings, Settings};
 use crate::debug::{DebugState, JobList, ListenAddress, follow_settings};
 use crate::delivery::{Delivery, DeliveryTimes};
 use crate::entry::{Entry, EntryContext};
 use crate::metrics::Metrics;
 use crate::object_cache::ObjectBucket;
-use crate::outbox::{JobEnd, JobFiles, JobRecord, LeftJob, Outbox, OutboxError};
-use crate::process_context::ProcessContext;
+use crate::outbox::{JobFiles, JobRecord, LeftJob, Outbox, OutboxError};
+use crate::process_context::{Handover, ProcessContext};
 use crate::process_state::ProcessState;
 use crate::rotation::{NewToken, TokenStore, is_due, rotate};
-use crate::slots::Slots;
+use crate::server_key::{ServerKey, server_options};
+use crate::slots::{Slots, TurnCount};
 use executor_core::ability::ResumeHandle;
-use executor_core::{
-    CancelCause, Cancellation, ExecutorProvider, FailureReason, JobSlots, StopLevel,
-};
+use executor_core::{CancelCause, Cancellation, ExecutorProvider, JobSlots, StopLevel, chain};
 use jiff::Timestamp;
 use job_runner::LocalCaches;
 use parking_lot::Mutex;
@@ -23,16 +22,15 @@ use process::Supervisor;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Debug;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{interval, timeout};
-use web::{Identity, Proxies, WebError};
+use tokio::time::{Instant, interval, timeout, timeout_at};
+use web::{Proxies, WebError};
 
 /// Makes the executors of runners. The binary knows them, this crate does not.
 pub trait Executors: Send + Sync + Debug {
@@ -103,28 +101,14 @@ pub struct Manager {
     entries: HashMap<EntryKey, RunningEntry>,
     /// Until the entries start.
     left: Vec<LeftJob>,
+    /// The stop of the process, and all providers that it used.
+    stop: Cancellation,
+    providers: Vec<Arc<dyn ExecutorProvider>>,
     tasks: JoinSet<()>,
     state: watch::Sender<ProcessState>,
     /// Until the manager runs.
     debug_listener: Option<TcpListener>,
     debug_address: watch::Sender<Option<ListenAddress>>,
-}
-
-/// The end of a process in favor of another one, such as a newer version.
-#[derive(Debug, Clone)]
-pub struct Handover(Arc<ProcessContext>);
-
-impl Handover {
-    /// Returns whether all jobs that run can be taken over, if the process exits now and runs no destructor. So it must have been
-    /// stopped before, or it may accept another job meanwhile.
-    pub fn is_possible(&self) -> bool {
-        self.0.may_leave_jobs()
-    }
-
-    /// Returns whether jobs run.
-    pub fn has_jobs(&self) -> bool {
-        !self.0.notes.lock().is_empty()
-    }
 }
 
 /// How often the age of tokens is looked at.
@@ -136,8 +120,8 @@ type Rotated = (Arc<RunnerSettings>, Option<NewToken>);
 /// How long the server on `listen_address` may take to end.
 const END_OF_DEBUG: Duration = Duration::from_secs(1);
 
-/// What tells servers apart: address and certificates.
-type ServerKey = (String, Option<PathBuf>, Option<PathBuf>);
+/// How long calls that replace tokens may take at the end.
+const END_OF_ROTATIONS: Duration = Duration::from_mins(1);
 
 /// What tells entries apart: server and token.
 type EntryKey = (String, String);
@@ -145,8 +129,11 @@ type EntryKey = (String, String);
 #[derive(Debug)]
 struct RunningEntry {
     settings: Arc<RunnerSettings>,
+    server: ServerKey,
+    provider: Arc<dyn ExecutorProvider>,
     stop: Cancellation,
     numbers: JobSlots,
+    turns: TurnCount,
 }
 
 impl Manager {
@@ -168,7 +155,7 @@ impl Manager {
             system_id: options.system_id,
             version: options.version,
             revision: options.revision,
-            labels: settings.labels.clone(),
+            labels: Mutex::new(settings.labels.clone()),
             helper: options.helper,
             caches: options.caches,
             supervisor: options.supervisor,
@@ -190,6 +177,8 @@ impl Manager {
             servers: HashMap::new(),
             entries: HashMap::new(),
             left: Vec::new(),
+            stop: Cancellation::new(),
+            providers: Vec::new(),
             tasks: JoinSet::new(),
             state: watch::Sender::default(),
             debug_listener,
@@ -214,7 +203,9 @@ impl Manager {
 
     /// Returns the environments of jobs that an earlier process left and that [`run`](Self::run) takes over.
     pub fn left_environments(&self) -> Vec<ResumeHandle> {
+        let runners = &self.settings.runners;
         let left = self.process.outbox.left().into_iter();
+        let left = left.filter(|(_, record)| runners.iter().any(|it| is_own(it, record)));
         left.filter_map(|(files, _)| Some(files.left_job()?.1.handle))
             .collect()
     }
@@ -237,6 +228,7 @@ impl Manager {
     ///
     /// `reload` has the settings to use from now on. Running jobs keep those that they started with.
     pub async fn run(mut self, stop: &Cancellation, mut reload: watch::Receiver<Option<Settings>>) {
+        self.stop = stop.clone();
         let mut debug = JoinSet::new();
         debug.spawn(follow_settings(
             self.debug_listener.take(),
@@ -276,8 +268,9 @@ impl Manager {
             }
         }
         self.enter(ProcessState::GracefulShutdown);
-        for entry in self.entries.values() {
-            entry.stop.cancel(CancelCause::Shutdown);
+        // The old token of one that has begun may be void.
+        while let Ok(Some(done)) = timeout(END_OF_ROTATIONS, rotations.join_next()).await {
+            self.rotated(done.ok());
         }
         self.wind_down(stop, posted).await;
         // Its sender of addresses is dropped now, so it ends, unless it waits for a name server.
@@ -292,6 +285,7 @@ impl Manager {
     /// Waits for jobs and deliveries, and interrupts the jobs at an abort.
     async fn wind_down(mut self, stop: &Cancellation, mut posted: JoinSet<()>) {
         let grace = self.settings.shutdown_timeout;
+        let mut ends = None;
         let mut tasks = std::mem::take(&mut self.tasks);
         let process = Arc::clone(&self.process);
         let jobs = &process.jobs;
@@ -300,7 +294,9 @@ impl Manager {
                 self.enter(ProcessState::ForcefulShutdown);
                 jobs.abort(CancelCause::Shutdown);
             }
-            let is_last = jobs.is_aborted() || tasks.is_empty();
+            if jobs.is_aborted() || tasks.is_empty() {
+                ends = ends.or_else(|| Some(Instant::now() + grace));
+            }
             let event = async {
                 tokio::select! {
                     _ = stop.aborted(), if !jobs.is_aborted() => true,
@@ -311,13 +307,20 @@ impl Manager {
                 }
             };
             // A job may take as long as it likes, unless it is interrupted; its delivery is on disk.
-            let went_on = if is_last {
-                timeout(grace, event).await.unwrap_or(false)
-            } else {
-                event.await
+            let went_on = match ends {
+                Some(ends) => timeout_at(ends, event).await.unwrap_or(false),
+                None => event.await,
             };
             if !went_on {
                 break;
+            }
+        }
+        for provider in &self.providers {
+            if let Err(error) = provider.shutdown(grace).await {
+                tracing::warn!(
+                    error = &error as &dyn Error,
+                    "An executor did not end in order."
+                );
             }
         }
         if !posted.is_empty() {
@@ -340,7 +343,10 @@ impl Manager {
                 continue;
             };
             let (settings, tokens) = (Arc::new(settings), Arc::clone(&tokens));
+            // No handover meanwhile.
+            let asking = Arc::clone(&self.process.asking);
             rotations.spawn(async move {
+                let _asking = asking;
                 let new = rotate(server, Arc::clone(&settings), tokens).await;
                 (settings, new)
             });
@@ -359,6 +365,9 @@ impl Manager {
             settings.config.token = new.token;
             settings.token_obtained_at = Some(new.obtained_at);
             settings.token_expires_at = new.expires_at;
+            if let Some(entry) = self.entries.remove(&entry_key(&old)) {
+                self.entries.insert(entry_key(settings), entry);
+            }
         }
     }
 
@@ -371,65 +380,75 @@ impl Manager {
             .slots(self.settings.concurrent, settings.concurrent);
         self.debug_address
             .send_replace(settings.listen_address.clone());
+        process.labels.lock().clone_from(&settings.labels);
+        let changes_all = settings.check_interval != self.settings.check_interval;
         self.settings = settings;
-        self.start_entries();
+        self.start_changed_entries(changes_all);
     }
 
     /// Starts entries that are new or changed, and stops those that are gone or changed.
     fn start_entries(&mut self) {
+        self.start_changed_entries(false);
+    }
+
+    fn start_changed_entries(&mut self, changes_all: bool) {
         let mut old = std::mem::take(&mut self.entries);
         for settings in self.settings.runners.clone() {
-            let token = settings.config.token.expose().to_owned();
-            let key = (settings.url.to_string(), token);
+            let key = entry_key(&settings);
             let before = old.remove(&key);
-            if let Some(entry) = before {
-                if entry.settings.fingerprint == settings.fingerprint {
+            let is_same = |it: &RunningEntry| {
+                !changes_all
+                    && it.settings.fingerprint == settings.fingerprint
+                    && it.server == ServerKey::of(&settings)
+            };
+            match before {
+                Some(entry) if is_same(&entry) => {
                     self.entries.insert(key, entry);
-                    continue;
                 }
-                entry.stop.cancel(CancelCause::Shutdown);
-                // Its name may be another one now.
-                self.process.metrics.of(&entry.settings.config).end();
-                self.start(key, settings, entry.numbers);
-            } else {
-                self.start(key, settings, JobSlots::new());
+                before => self.start(key, settings, before),
             }
         }
         for entry in old.values() {
-            entry.stop.cancel(CancelCause::Shutdown);
-            self.process.metrics.of(&entry.settings.config).end();
+            self.stop(entry);
         }
     }
 
-    fn start(&mut self, key: EntryKey, settings: RunnerSettings, numbers: JobSlots) {
-        let name = settings.config.name.clone();
-        let provider = match self.executors.provider(&settings) {
-            Ok(provider) => provider,
+    fn stop(&self, entry: &RunningEntry) {
+        entry.stop.cancel(CancelCause::Shutdown);
+        self.process.metrics.of(&entry.settings.config).end();
+    }
+
+    /// Starts an entry, in place of the one before; that goes on if the new one cannot be started.
+    fn start(&mut self, key: EntryKey, settings: RunnerSettings, before: Option<RunningEntry>) {
+        let (provider, server) = match self.parts(&settings, before.as_ref()) {
+            Ok(parts) => parts,
             Err(error) => {
-                tracing::error!(runner = %name, "The runner is left out: {error}");
+                let name = &settings.config.name;
+                if let Some(before) = before {
+                    tracing::error!(runner = %name, "The runner goes on with its earlier settings: {error}");
+                    self.entries.insert(key, before);
+                } else {
+                    tracing::error!(runner = %name, "The runner is left out: {error}");
+                }
                 return;
             }
         };
-        let server = match self.server(&settings) {
-            Ok(server) => server,
-            Err(error) => {
-                tracing::error!(runner = %name, error = &error as &dyn Error, "The runner is left out.");
-                return;
-            }
+        if let Some(before) = &before {
+            // Its name may be another one now.
+            self.stop(before);
+        }
+        let (numbers, turns) = match before {
+            Some(before) => (before.numbers, before.turns),
+            None => (JobSlots::new(), TurnCount::default()),
         };
         let bucket = self.bucket(&settings);
-        let is_own = |it: &mut LeftJob| {
-            let LeftJob { record, .. } = it;
-            record.server == settings.url.as_str()
-                && record.runner == name
-                && record.info.executor == settings.config.executor
-        };
-        let left = self.left.extract_if(.., is_own).collect();
+        let is_left_to_it = |it: &mut LeftJob| is_own(&settings, &it.record);
+        let left = self.left.extract_if(.., is_left_to_it).collect();
         let settings = Arc::new(settings);
-        let stop = Cancellation::new();
+        let stop = self.stop.child();
         let context = EntryContext::new(
             Arc::clone(&settings),
-            provider,
+            Arc::clone(&provider),
             server,
             Arc::clone(&self.process),
             bucket,
@@ -440,14 +459,42 @@ impl Manager {
             check_interval: self.settings.check_interval,
             numbers: numbers.clone(),
             left,
+            turns: turns.clone(),
+            shutdown: self.stop.clone(),
         };
         self.tasks.spawn(entry.run(stop.clone()));
         let running = RunningEntry {
+            server: ServerKey::of(&settings),
             settings,
+            provider,
             stop,
             numbers,
+            turns,
         };
         self.entries.insert(key, running);
+    }
+
+    /// Returns the provider and the server of an entry. The provider of the entry before is used again if it is the same, as it may
+    /// own machines.
+    fn parts(
+        &mut self,
+        settings: &RunnerSettings,
+        before: Option<&RunningEntry>,
+    ) -> Result<(Arc<dyn ExecutorProvider>, Server), String> {
+        let server = self.server(settings).map_err(|error| chain(&error))?;
+        let is_same = |it: &&RunningEntry| {
+            let before = &it.settings;
+            before.config.executor == settings.config.executor
+                && before.config.name == settings.config.name
+                && before.tables.0.to_string() == settings.tables.0.to_string()
+        };
+        if let Some(before) = before.filter(is_same) {
+            return Ok((Arc::clone(&before.provider), server));
+        }
+        let provider = self.executors.provider(settings)?;
+        provider.init().map_err(|error| chain(&error))?;
+        self.providers.push(Arc::clone(&provider));
+        Ok((provider, server))
     }
 
     /// Returns the bucket of a runner's caches. A job can do without, so an error leaves them on this host.
@@ -462,11 +509,7 @@ impl Manager {
     }
 
     fn server(&mut self, settings: &RunnerSettings) -> Result<Server, WebError> {
-        let key = (
-            settings.url.to_string(),
-            settings.tls_ca_file.clone(),
-            settings.tls_cert_file.clone(),
-        );
+        let key = ServerKey::of(settings);
         let server = if let Some(server) = self.servers.get(&key) {
             server.clone()
         } else {
@@ -494,7 +537,7 @@ impl Manager {
 
     /// Delivers a job that an earlier process left.
     fn deliver(&mut self, files: JobFiles, record: JobRecord) {
-        let end = end_of_left(&files, &record);
+        let end = files.end_after_kill(record.job);
         let settings = self.settings.runners.iter();
         let settings = settings.filter(|it| it.url.as_str() == record.server);
         // Any runner of the server will do, but its own metrics count the calls.
@@ -522,48 +565,21 @@ impl Manager {
     }
 }
 
+fn entry_key(settings: &RunnerSettings) -> EntryKey {
+    let token = settings.config.token.expose().to_owned();
+    (settings.url.to_string(), token)
+}
+
+/// Returns whether a runner may take over a job of an earlier process.
+fn is_own(settings: &RunnerSettings, record: &JobRecord) -> bool {
+    record.server == settings.url.as_str()
+        && record.runner == settings.config.name
+        && record.info.executor == settings.config.executor
+}
+
 fn listen(address: &ListenAddress) -> Result<TcpListener, ManagerError> {
     address.bind().map_err(|source| ManagerError::Listen {
         address: address.clone(),
         source,
     })
-}
-
-/// Returns how a server is reached.
-pub fn server_options(settings: &RunnerSettings, proxies: Proxies) -> ServerOptions {
-    let identity = settings
-        .tls_cert_file
-        .clone()
-        .zip(settings.tls_key_file.clone());
-    ServerOptions {
-        url: settings.url.clone(),
-        authorities: settings.tls_ca_file.iter().cloned().collect(),
-        identity: identity.map(|(certificate, key)| Identity { certificate, key }),
-        proxies,
-    }
-}
-
-/// Returns the end of a job of an earlier process: a job without one ended with that process.
-fn end_of_left(files: &JobFiles, record: &JobRecord) -> JobEnd {
-    if let Some(end) = files.end() {
-        return end;
-    }
-    let path = files.log(record.job);
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    if let Ok(mut log) = opened {
-        // The state alone has to do if the disk is full.
-        let _ = writeln!(
-            log,
-            "\nERROR: Job failed (system failure): the runner was killed"
-        );
-    }
-    let end = JobEnd::failed(FailureReason::RunnerSystemFailure);
-    if let Err(error) = files.write_end(&end) {
-        tracing::error!(
-            job = record.job,
-            error = &error as &dyn Error,
-            "The end of a job is not on disk."
-        );
-    }
-    end
 }

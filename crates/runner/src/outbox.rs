@@ -8,8 +8,8 @@ use job_runner::{JobNote, JobNotes};
 use process::{FileLock, LockKind, NewFile};
 use serde::{Deserialize, Serialize};
 use serde_json::{from_slice, to_vec};
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 const JOB: &str = "job.json";
@@ -74,6 +74,9 @@ pub struct JobRecord {
     pub failure_reasons: Vec<String>,
     /// When the job was accepted.
     pub accepted_at: Timestamp,
+    /// Whether its shells print their commands (`CI_DEBUG_TRACE`).
+    #[serde(default)]
+    pub debug_trace: bool,
 }
 
 /// The end of a job (`end.json`).
@@ -85,6 +88,9 @@ pub struct JobEnd {
     pub reason: Option<FailureReason>,
     /// The exit code of a failed script.
     pub exit_code: i32,
+    /// When it ended.
+    #[serde(default = "Timestamp::now")]
+    pub ended_at: Timestamp,
 }
 
 impl JobEnd {
@@ -94,6 +100,7 @@ impl JobEnd {
             state: UpdateState::Failed,
             reason: Some(reason),
             exit_code: 0,
+            ended_at: Timestamp::now(),
         }
     }
 }
@@ -170,6 +177,11 @@ impl Outbox {
         let mut left = Vec::new();
         for directory in directories {
             let files = JobFiles { directory };
+            if !files.directory.join(JOB).exists() {
+                // A process ended while it began or removed it.
+                let _ = files.remove();
+                continue;
+            }
             match files.record() {
                 Ok(record) => left.push((files, record)),
                 Err(error) => {
@@ -263,12 +275,44 @@ impl JobFiles {
         write().map_err(OutboxError::file("write", &path))
     }
 
+    /// Returns the end of a job of an earlier process: a job without one ended with that process.
+    pub(crate) fn end_after_kill(&self, job: u64) -> JobEnd {
+        if let Some(end) = self.end() {
+            return end;
+        }
+        let opened = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.log(job));
+        if let Ok(mut log) = opened {
+            // The state alone has to do if the disk is full.
+            let _ = writeln!(
+                log,
+                "\nERROR: Job failed (system failure): the runner was killed"
+            );
+        }
+        let end = JobEnd::failed(FailureReason::RunnerSystemFailure);
+        if let Err(error) = self.write_end(&end) {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(job, error, "The end of a job is not on disk.");
+        }
+        end
+    }
+
+    /// Removes what only a process that takes over the job would need, its secrets among others.
+    pub(crate) fn forget_job(&self) {
+        // What remains is removed with the rest.
+        let _ = process::remove_tree(&self.notes());
+    }
+
     /// Removes the files.
     ///
     /// # Errors
     ///
     /// When some of them remain.
     pub fn remove(&self) -> Result<(), OutboxError> {
+        // First, so that a process that is killed meanwhile does not leave a job without an end.
+        let _ = fs::remove_file(self.directory.join(JOB));
         process::remove_tree(&self.directory).map_err(OutboxError::file("remove", &self.directory))
     }
 }

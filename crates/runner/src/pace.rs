@@ -30,8 +30,8 @@ pub(crate) enum Polled {
     Forbidden,
     /// There was no answer, or none that helps; the server may ask for a pause.
     Failed(Option<Duration>),
-    /// The executor has no capacity, so no request was sent.
-    NoCapacity,
+    /// No request was sent: the executor has no capacity, or failed.
+    NotAsked,
 }
 
 /// The time of the next poll, from the results of earlier ones.
@@ -82,7 +82,7 @@ impl Pace {
             Polled::Job => self.polls + 1.0,
             Polled::None => self.polls * 0.95,
             Polled::Forbidden | Polled::Failed(_) => self.polls * 0.5,
-            Polled::NoCapacity => self.polls,
+            Polled::NotAsked => self.polls,
         };
         self.polls = polls.min(self.settings.most_polls as f64).max(1.0);
     }
@@ -112,7 +112,7 @@ impl Pace {
         self.next = match polled {
             Polled::Job => now,
             Polled::None => usual,
-            Polled::NoCapacity => now + check_interval,
+            Polled::NotAsked => now + check_interval,
             Polled::Failed(wanted) => {
                 self.failed = failed + 1;
                 self.refused = refused;
@@ -155,7 +155,7 @@ mod tests {
         check(Polled::None, 1, 2);
         check(Polled::None, 50, 0);
         check(Polled::Job, 0, 0);
-        check(Polled::NoCapacity, 0, 3);
+        check(Polled::NotAsked, 0, 3);
         for pause in [3, 3, 4, 8, 16, 32, 60, 60] {
             check(Polled::Failed(None), 0, pause);
         }
@@ -187,7 +187,7 @@ mod tests {
         check(Polled::Job, 1, 2);
         check(Polled::Job, 9, 4);
         check(Polled::None, 1, 3);
-        check(Polled::NoCapacity, 9, 3);
+        check(Polled::NotAsked, 9, 3);
         check(Polled::Failed(None), 1, 1);
         check(Polled::None, 9, 1);
         settings.is_adaptive = false;

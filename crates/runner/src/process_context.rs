@@ -24,7 +24,7 @@ pub(crate) struct ProcessContext {
     pub(crate) version: String,
     pub(crate) revision: String,
     /// Labels for the servers.
-    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) labels: Mutex<BTreeMap<String, String>>,
     /// The program that is the helper command in environments of this host.
     pub(crate) helper: Option<PathBuf>,
     /// The caches of jobs on this host.
@@ -39,8 +39,8 @@ pub(crate) struct ProcessContext {
     pub(crate) asking: Arc<()>,
     /// The number of jobs that were taken.
     pub(crate) taken: watch::Sender<u64>,
-    /// The notes of the jobs that run.
-    pub(crate) notes: Mutex<HashMap<u64, JobNotes>>,
+    /// The notes of the jobs that run, by their directories.
+    pub(crate) notes: Mutex<HashMap<PathBuf, JobNotes>>,
 }
 
 impl ProcessContext {
@@ -64,7 +64,7 @@ impl ProcessContext {
         request: &JobRequest,
         labels: &BTreeMap<String, String>,
     ) -> RunnerInfo {
-        let mut all = self.labels.clone();
+        let mut all = self.labels.lock().clone();
         all.extend(labels.clone());
         RunnerInfo {
             executor: request.executor.clone(),
@@ -102,5 +102,22 @@ pub fn program_info(version: &str, revision: &str) -> RunnerInfo {
         architecture: architecture.to_owned(),
         features: own_features(),
         ..RunnerInfo::default()
+    }
+}
+
+/// The end of a process in favor of another one, such as a newer version.
+#[derive(Debug, Clone)]
+pub struct Handover(pub(crate) Arc<ProcessContext>);
+
+impl Handover {
+    /// Returns whether all jobs that run can be taken over, if the process exits now and runs no destructor. So it must have been
+    /// stopped before, or it may accept another job meanwhile.
+    pub fn is_possible(&self) -> bool {
+        self.0.may_leave_jobs()
+    }
+
+    /// Returns whether jobs run.
+    pub fn has_jobs(&self) -> bool {
+        !self.0.notes.lock().is_empty()
     }
 }

@@ -1,8 +1,8 @@
-//! The number of jobs that the process may run at a time (`concurrent`).
+//! The number of jobs that the process may run at a time (`concurrent`), and that of a runner's turns (`limit`).
 
 use parking_lot::Mutex;
 use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// The slots of a process; clones share them.
 #[derive(Debug, Clone)]
@@ -72,6 +72,38 @@ impl Drop for Slot {
                 permit.forget();
             }
         }
+    }
+}
+
+/// The turns of a runner, which outlive a change of its settings. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TurnCount(watch::Sender<usize>);
+
+/// One turn, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct CountedTurn(TurnCount);
+
+impl TurnCount {
+    pub(crate) fn number(&self) -> usize {
+        *self.0.borrow()
+    }
+
+    pub(crate) fn enter(&self) -> CountedTurn {
+        self.0.send_modify(|it| *it += 1);
+        CountedTurn(self.clone())
+    }
+
+    /// Waits until there are fewer turns than now.
+    pub(crate) async fn fewer(&self) {
+        let (mut number, now) = (self.0.subscribe(), self.number());
+        // A sender is here, so the channel is open.
+        let _ = number.wait_for(|it| *it < now).await;
+    }
+}
+
+impl Drop for CountedTurn {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|it| *it -= 1);
     }
 }
 

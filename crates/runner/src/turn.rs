@@ -12,8 +12,8 @@ use crate::slots::Slot;
 use async_trait::async_trait;
 use executor_core::job::{Job, JobId, SecretString};
 use executor_core::{
-    Cancellation, FailureReason, JobAssignment, JobOutcome, JobRequest, JobRunner, JobSource,
-    JobSourceError, NextJob, RunContext,
+    Cancellation, FailureReason, JobAssignment, JobOutcome, JobRequest, JobRunner, JobSlotGuard,
+    JobSlots, JobSource, JobSourceError, NextJob, RunContext,
 };
 use gitlab_api::runner::{JobUpdate, UpdateState};
 use jiff::Timestamp;
@@ -28,6 +28,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use web::Url;
 
+/// The time between two messages that a received job is not forgotten, while it waits for a slot.
+const WAITING: Duration = Duration::from_secs(30);
+
 /// How long a poll may go on after a stop: a job may be on its way.
 const LAST_POLL: Duration = Duration::from_secs(2);
 
@@ -41,6 +44,8 @@ pub(crate) struct Turn {
     poll: Mutex<Option<Poll>>,
     /// The job to take over, in place of a poll.
     left: Mutex<Option<LeftJob>>,
+    /// Its numbers, which no other job gets meanwhile.
+    _reserved: Option<JobSlotGuard>,
     job: Mutex<Option<RunningJob>>,
 }
 
@@ -63,15 +68,21 @@ impl Drop for Poll {
 #[derive(Debug)]
 struct RunningJob {
     id: JobId,
-    files: JobFiles,
-    notes: JobNotes,
-    /// The note of the process that began the job, if that was another one.
-    resumed: Option<JobNote>,
+    kept: KeptJob,
     end: watch::Sender<Option<JobEnd>>,
     clock: Arc<StageClock>,
     listed: ListedJob,
     /// Free again when the job has ended.
     _slot: Slot,
+}
+
+/// A job on disk.
+#[derive(Debug)]
+struct KeptJob {
+    files: JobFiles,
+    notes: JobNotes,
+    /// The note of the process that began the job, if that was another one.
+    resumed: Option<JobNote>,
 }
 
 impl Turn {
@@ -82,25 +93,33 @@ impl Turn {
     ) -> Self {
         let poll = Poll {
             began: Instant::now(),
-            result: Polled::NoCapacity,
+            result: Polled::NotAsked,
             ended,
         };
         Self {
             context,
             poll: Mutex::new(Some(poll)),
             left: Mutex::new(None),
+            _reserved: None,
             job: Mutex::new(None),
         }
     }
 
-    /// Returns a turn that takes over a job of an earlier process.
-    pub(crate) fn of_left(context: Arc<EntryContext>, left: LeftJob) -> Self {
+    /// Returns a turn that takes over a job of an earlier process, whose numbers are among these.
+    pub(crate) fn of_left(context: Arc<EntryContext>, left: LeftJob, numbers: &JobSlots) -> Self {
+        let project = left.job.job_info.project_id;
         Self {
             context,
             poll: Mutex::new(None),
+            _reserved: Some(numbers.reserve(project, left.note.slot())),
             left: Mutex::new(Some(left)),
             job: Mutex::new(None),
         }
+    }
+
+    /// Returns whether a job of an earlier process is not taken over yet.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.lock().is_some()
     }
 
     fn poll_ended(&self, result: Polled) {
@@ -135,14 +154,14 @@ impl Turn {
         let clone_url = context.settings.clone_url.as_deref();
         let clone_url = clone_url.and_then(|it| Url::parse(it).ok());
         repository::prepare(&mut job, &context.settings.url, clone_url.as_ref());
+        context.add_certificates(&mut job);
         // The poll is over as far as its entry is concerned; another one may begin while this job waits.
         self.poll_ended(Polled::Job);
-        let slot = tokio::select! {
-            biased;
-            _ = stop.aborted() => return NextJob::None,
-            slot = context.process.slots.take() => slot,
-        };
         let record = context.record(&job);
+        // A job that is not acknowledged is another runner's after a while.
+        let Some(slot) = self.wait_for_slot(&record, stop).await else {
+            return NextJob::None;
+        };
         let files = match context.process.outbox.accept(&record) {
             Ok(files) => files,
             Err(error) => {
@@ -161,17 +180,51 @@ impl Turn {
                 return NextJob::None;
             }
             Acknowledged::Canceled => {
-                context
-                    .report(&record, &JobEnd::failed(FailureReason::JobCanceled))
-                    .await;
-                remove(&files);
+                let end = JobEnd::failed(FailureReason::JobCanceled);
+                if let Err(error) = files.write_end(&end) {
+                    tracing::error!(job = %job.id, error = &error as &dyn Error, "The end of a job is not on disk.");
+                }
+                let (_, ended) = watch::channel(Some(end));
+                let (server, times) = (context.server.clone(), context.process.times);
+                let delivery =
+                    Delivery::new(server, files, record, cancellation, ended, None, times);
+                context.process.post(delivery);
                 return NextJob::None;
             }
         }
         let notes = JobNotes::of_job(files.notes(), &job);
         tracing::info!(job = %job.id, runner = %context.settings.config.name, project = %job.job_info.project_full_path, "Job received.");
-        let files = (files, notes, None);
-        self.begin(job, record, files, cancellation, slot)
+        let kept = KeptJob {
+            files,
+            notes,
+            resumed: None,
+        };
+        self.begin(job, record, kept, cancellation, slot)
+    }
+
+    /// Waits for a slot, and keeps the job meanwhile. `None` if it is withdrawn, or the runner stops.
+    async fn wait_for_slot(&self, record: &JobRecord, stop: &Cancellation) -> Option<Slot> {
+        let slot = self.context.process.slots.take();
+        tokio::pin!(slot);
+        loop {
+            tokio::select! {
+                biased;
+                slot = &mut slot => return Some(slot),
+                _ = stop.canceled() => return None,
+                () = sleep(WAITING) => {}
+            }
+            let update = JobUpdate {
+                info: record.info.clone(),
+                token: record.token.clone(),
+                state: UpdateState::Pending,
+                ..JobUpdate::default()
+            };
+            let answer = self.context.server.update_job(record.job, &update).await;
+            if answer.is_ok_and(|it| matches!(it.status, 403 | 404)) {
+                tracing::info!(job = record.job, "The server has withdrawn a job.");
+                return None;
+            }
+        }
     }
 
     /// Takes over a job of an earlier process.
@@ -198,7 +251,12 @@ impl Turn {
         let notes = JobNotes::of_job(files.notes(), &job).continued(&note);
         tracing::info!(job = %job.id, runner = %self.context.settings.config.name, project = %job.job_info.project_full_path, "Job taken over.");
         let cancellation = self.context.process.jobs.child();
-        self.begin(job, record, (files, notes, Some(note)), cancellation, slot)
+        let kept = KeptJob {
+            files,
+            notes,
+            resumed: Some(note),
+        };
+        self.begin(job, record, kept, cancellation, slot)
     }
 
     /// Begins the delivery of a job, and hands it to the worker.
@@ -206,12 +264,13 @@ impl Turn {
         &self,
         job: Job,
         record: JobRecord,
-        (files, notes, resumed): (JobFiles, JobNotes, Option<JobNote>),
+        kept: KeptJob,
         cancellation: Cancellation,
         slot: Slot,
     ) -> NextJob {
         let context = &self.context;
         let (end, ended) = watch::channel(None);
+        let (files, notes) = (&kept.files, &kept.notes);
         let delivery = Delivery::new(
             context.server.clone(),
             files.clone(),
@@ -223,7 +282,7 @@ impl Turn {
         );
         context.process.post(delivery);
         let mut running = context.process.notes.lock();
-        running.insert(job.id.0, notes.clone());
+        running.insert(files.directory().to_owned(), notes.clone());
         drop(running);
         context.process.taken.send_modify(|it| *it += 1);
         context.metrics.job_started(&job.job_info);
@@ -232,9 +291,7 @@ impl Turn {
         let list = &context.process.job_list;
         *self.job.lock() = Some(RunningJob {
             id: job.id,
-            files,
-            notes,
-            resumed,
+            kept,
             end,
             clock: Arc::clone(&clock),
             listed: list.add(&job, &settings.url, &settings.config),
@@ -324,7 +381,9 @@ impl JobSource for Turn {
                 let record = self.context.record(&job);
                 let line = format!("ERROR: Job failed (system failure): {reason}\n");
                 let server = &self.context.server;
-                let _ = server.append_trace(id, &record.token, 0, line.into()).await;
+                let _ = server
+                    .append_trace(id, &record.token, 0, line.into(), false)
+                    .await;
                 let end = JobEnd::failed(FailureReason::RunnerSystemFailure);
                 self.context.report(&record, &end).await;
             }
@@ -342,11 +401,14 @@ impl JobSource for Turn {
         if let Some(error) = &outcome.error {
             explain(&running, &error.chain());
         }
-        if let Err(error) = running.files.write_end(&end) {
+        let files = &running.kept.files;
+        if let Err(error) = files.write_end(&end) {
             tracing::error!(%job, error = &error as &dyn Error, "The end of a job is not on disk.");
         }
+        files.forget_job();
+        let directory = files.directory();
+        self.context.process.notes.lock().remove(directory);
         running.end.send_replace(Some(end));
-        self.context.process.notes.lock().remove(&job.0);
     }
 }
 
@@ -355,10 +417,11 @@ impl JobRunner for Turn {
     async fn run(&self, assignment: JobAssignment, context: RunContext) -> JobOutcome {
         let mut options = BuildRunnerOptions::default();
         if let Some(running) = self.job.lock().as_ref() {
-            let directory = running.files.directory();
+            let kept = &running.kept;
+            let directory = kept.files.directory();
             options = BuildRunnerOptions {
-                notes: Some(running.notes.clone()),
-                resumed: running.resumed.iter().cloned().collect(),
+                notes: Some(kept.notes.clone()),
+                resumed: kept.resumed.iter().cloned().collect(),
                 starts_over: false,
                 ..self.context.build_options(&assignment.job, directory)
             };
@@ -375,6 +438,7 @@ fn end_of(outcome: &JobOutcome) -> JobEnd {
             state: UpdateState::Success,
             reason: None,
             exit_code: 0,
+            ended_at: Timestamp::now(),
         };
     };
     JobEnd {
@@ -385,7 +449,7 @@ fn end_of(outcome: &JobOutcome) -> JobEnd {
 
 /// Writes the error of a job that has no log: it did not come as far.
 fn explain(job: &RunningJob, error: &str) {
-    let path = job.files.log(job.id.0);
+    let path = job.kept.files.log(job.id.0);
     let opened = OpenOptions::new().write(true).create_new(true).open(path);
     if let Ok(mut file) = opened {
         // The state alone has to do if the disk is full.
@@ -394,6 +458,16 @@ fn explain(job: &RunningJob, error: &str) {
 }
 
 impl EntryContext {
+    /// Returns whether the shells of a job print their commands.
+    fn has_debug_trace(&self, job: &Job) -> bool {
+        let config = &self.settings.config;
+        let mut last = config.environment.iter().chain(&job.variables).rev();
+        let value = last.find(|it| it.key == "CI_DEBUG_TRACE");
+        let is_on = value
+            .is_some_and(|it| matches!(&*it.value, "1" | "t" | "T" | "true" | "True" | "TRUE"));
+        is_on && !config.debug_trace_disabled
+    }
+
     fn record(&self, job: &Job) -> JobRecord {
         JobRecord {
             server: self.settings.url.to_string(),
@@ -403,6 +477,7 @@ impl EntryContext {
             info: self.info(),
             failure_reasons: job.features.failure_reasons.clone(),
             accepted_at: Timestamp::now(),
+            debug_trace: self.has_debug_trace(job),
         }
     }
 }

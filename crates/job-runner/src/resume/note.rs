@@ -78,6 +78,11 @@ impl JobNote {
         })
     }
 
+    /// Returns the job's concurrency numbers.
+    pub fn slot(&self) -> JobSlot {
+        self.slot.into()
+    }
+
     /// Returns whether a script of the job has ended. Such a job must not start over.
     pub fn has_ended_script(&self) -> bool {
         self.script_exit.is_some()

@@ -11,6 +11,7 @@ use shells::git::{
     Condition, GIT_DIR_LEFTOVERS, GitAction, GitCommand, GitDefaults, GitSettings, GitStep,
     LocalSubmodules, OnFailure, Remote,
 };
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,7 @@ pub(crate) struct NativeGit<'a> {
     pub(crate) plan: &'a GitPlan,
     pub(crate) project: &'a Path,
     pub(crate) credentials: &'a [JobVariable],
+    pub(crate) authorities: Option<&'a (String, PathBuf)>,
     pub(crate) variables: &'a StageVariables,
     pub(crate) processes: &'a ProcessTree,
     pub(crate) trace: &'a dyn JobTrace,
@@ -191,11 +193,27 @@ impl NativeGit<'_> {
         Command::new(program)
             .args(argv)
             .envs(git::local_environment(self.processes))
+            .envs(self.authorities())
             .envs(of_job)
             .envs(self.plan.env().iter().copied())
             .envs(secrets)
             .envs(command.env.iter().cloned())
             .current_dir(self.project)
+    }
+
+    /// Trusts certificates for one server alone.
+    fn authorities(&self) -> Vec<(String, OsString)> {
+        let Some((server, file)) = self.authorities else {
+            return Vec::new();
+        };
+        vec![
+            ("GIT_CONFIG_COUNT".to_owned(), "1".into()),
+            (
+                "GIT_CONFIG_KEY_0".to_owned(),
+                format!("http.{server}.sslCAInfo").into(),
+            ),
+            ("GIT_CONFIG_VALUE_0".to_owned(), file.into()),
+        ]
     }
 
     async fn off_thread(&self, work: fn(&Path) -> io::Result<()>) -> io::Result<()> {

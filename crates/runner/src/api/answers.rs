@@ -1,10 +1,15 @@
 use executor_core::job::Job;
 use gitlab_api::runner::{JOB_STATUS, RegisteredRunner, TRACE_UPDATE_INTERVAL};
+use jiff::Timestamp;
 use std::time::Duration;
 use web::Response;
 
 /// The longest time between two pieces of a log that a server may ask for.
 const LONGEST_INTERVAL: Duration = Duration::from_mins(15);
+
+/// The shortest and the longest pause that an overloaded server may ask for.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
 /// The answer to a request for a job.
 #[derive(Debug)]
@@ -63,7 +68,7 @@ impl UpdateAnswer {
             status: response.status,
             job_status: JobStatus::of(response.header(JOB_STATUS)),
             interval: interval.map(|it| it.min(LONGEST_INTERVAL)),
-            retry_after: seconds("retry-after"),
+            retry_after: response.header("retry-after").and_then(pause),
             stored: stored.and_then(|(_, end)| end.trim().parse().ok()),
         }
     }
@@ -72,6 +77,21 @@ impl UpdateAnswer {
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
+}
+
+/// Reads `Retry-After`: seconds, or the time of the next attempt. A server can neither turn pauses off nor end the runner's work.
+fn pause(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let seconds = text.parse::<f64>().ok().filter(|it| *it >= 0.0);
+    let pause = match seconds {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+        None => {
+            let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+            let until = at.duration_since(Timestamp::now());
+            Duration::try_from(until).unwrap_or_default()
+        }
+    };
+    Some(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
 }
 
 /// The state of a job at the server (`Job-Status`).
@@ -110,4 +130,27 @@ pub enum RunnerAnswer {
         /// The server's reason.
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_of_a_server_have_limits() {
+        let seconds = |text| pause(text).map(|it| it.as_secs());
+        for (text, expect) in [
+            ("7", Some(7)),
+            (" 2.5 ", Some(2)),
+            ("0", Some(1)),
+            ("100000000000", Some(3600)),
+            ("18446744073709551615", Some(3600)),
+            ("Wed, 21 Oct 2015 07:28:00 GMT", Some(1)),
+            ("Wed, 21 Oct 2815 07:28:00 GMT", Some(3600)),
+            ("soon", None),
+            ("-1", None),
+        ] {
+            assert_eq!(seconds(text), expect, "{text}");
+        }
+    }
 }

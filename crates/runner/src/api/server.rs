@@ -169,7 +169,7 @@ impl Server {
         Ok(UpdateAnswer::of(&response))
     }
 
-    /// Sends a piece of a job's log, which begins at `offset` and is not empty.
+    /// Sends a piece of a job's log, which begins at `offset` and is not empty. A log with `CI_DEBUG_TRACE` is for fewer eyes.
     ///
     /// # Errors
     ///
@@ -180,6 +180,7 @@ impl Server {
         token: &SecretString,
         offset: u64,
         piece: Vec<u8>,
+        is_debug: bool,
     ) -> Result<UpdateAnswer, ApiError> {
         let length = piece.len() as u64;
         let last = (offset + length).saturating_sub(1);
@@ -187,7 +188,7 @@ impl Server {
             content_type: "text/plain".to_owned(),
             content: Content::Bytes(piece),
         };
-        let path = format!("jobs/{job}/trace?debug_trace=false");
+        let path = format!("jobs/{job}/trace?debug_trace={is_debug}");
         let mut call = self.call(Method::Patch(body), &path, JOB_TOKEN, token);
         call.headers
             .push(("content-range", format!("{offset}-{last}")));

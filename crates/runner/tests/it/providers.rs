@@ -1,8 +1,8 @@
 //! What the runner asks of an executor's provider, and what of that reaches the server.
 
 use crate::bench::Bench;
-use executor_core::{ConfigInfo, FeaturesInfo};
-use executor_testkit::ScriptedProvider;
+use executor_core::{BuildStage, ConfigInfo, FeaturesInfo};
+use executor_testkit::{Directive, Gate, ScriptedProvider};
 use gitlab_testkit::Endpoint;
 
 fn bench_of(provider: &ScriptedProvider) -> Bench {
@@ -100,4 +100,55 @@ async fn configuration_and_shell_are_asked_once_for_each_request() {
     let calls = bench.server.calls();
     let request = calls.iter().find(|it| it.endpoint == Endpoint::Request);
     assert_eq!(request.unwrap().field("info")["shell"], "sh");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn provider_begins_and_ends_with_the_process_and_outlives_a_reload() {
+    let provider = ScriptedProvider::new();
+    let bench = bench_of(&provider);
+    let runner = bench.start();
+    bench.end_of(bench.queue(&["true"])).await;
+    let mut settings = bench.settings.clone();
+    settings.runners[0].request_concurrency = 2;
+    settings.runners[0].fingerprint += 1;
+    runner.reload.send_replace(Some(settings));
+    bench.end_of(bench.queue(&["true"])).await;
+    runner.finish().await;
+    let counts = provider.counts();
+    assert_eq!((counts.init, counts.shutdown), (1, 1));
+    provider.assert_obeyed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limit_counts_the_jobs_of_earlier_settings() {
+    let provider = ScriptedProvider::new();
+    let gate = Gate::new();
+    let waits = Directive::succeed().until(gate.clone());
+    provider.on(BuildStage::script(), waits);
+    let mut bench = bench_of(&provider);
+    bench.settings.concurrent = 9;
+    bench.settings.runners[0].config.limit = 1;
+    let runner = bench.start();
+    let first = bench.queue(&["true"]);
+    bench
+        .wait("the first job", |it| it.is_acknowledged(first))
+        .await;
+    let second = bench.queue(&["true"]);
+    let mut settings = bench.settings.clone();
+    settings.runners[0].fingerprint += 1;
+    let requests = bench.server.with_state(|it| it.count(Endpoint::Request));
+    runner.reload.send_replace(Some(settings));
+    // The delivery of the first job asks for its state meanwhile, so the runner had time to poll.
+    bench
+        .wait("a look at the first job", |it| {
+            it.count(Endpoint::UpdateRunning) > 2
+        })
+        .await;
+    let now = bench.server.with_state(|it| it.count(Endpoint::Request));
+    assert_eq!(now, requests);
+    gate.open();
+    bench.end_of(first).await;
+    bench.end_of(second).await;
+    runner.finish().await;
+    bench.check();
 }
