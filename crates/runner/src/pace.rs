@@ -26,6 +26,8 @@ pub(crate) enum Polled {
     Job,
     /// The server has none.
     None,
+    /// The server has none, and could not hold the request, which had no `last_update`; the next one has.
+    NoneYet,
     /// The server does not accept the token.
     Forbidden,
     /// There was no answer, or none that helps; the server may ask for a pause.
@@ -81,6 +83,7 @@ impl Pace {
         let polls = match polled {
             Polled::Job => self.polls + 1.0,
             Polled::None => self.polls * 0.95,
+            Polled::NoneYet => self.polls,
             Polled::Forbidden | Polled::Failed(_) => self.polls * 0.5,
             Polled::NotAsked => self.polls,
         };
@@ -110,7 +113,7 @@ impl Pace {
         let refused = std::mem::take(&mut self.refused);
         let usual = (began + check_interval).max(now);
         self.next = match polled {
-            Polled::Job => now,
+            Polled::Job | Polled::NoneYet => now,
             Polled::None => usual,
             Polled::NotAsked => now + check_interval,
             Polled::Failed(wanted) => {
@@ -155,6 +158,7 @@ mod tests {
         check(Polled::None, 1, 2);
         check(Polled::None, 50, 0);
         check(Polled::Job, 0, 0);
+        check(Polled::NoneYet, 0, 0);
         check(Polled::NotAsked, 0, 3);
         for pause in [3, 3, 4, 8, 16, 32, 60, 60] {
             check(Polled::Failed(None), 0, pause);

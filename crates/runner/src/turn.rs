@@ -129,14 +129,17 @@ impl Turn {
     }
 
     /// Asks for a job. `None` means that the runner stops.
-    async fn ask(&self, request: &JobRequest, stop: &Cancellation) -> Option<JobAnswer> {
-        let message = self.context.request(request);
+    async fn ask(
+        &self,
+        message: &gitlab_api::runner::JobRequest,
+        stop: &Cancellation,
+    ) -> Option<JobAnswer> {
         let stopped = async {
             stop.canceled().await;
             sleep(LAST_POLL).await;
         };
         let answer = tokio::select! {
-            answer = self.context.server.request_job(&message) => answer,
+            answer = self.context.server.request_job(message) => answer,
             () = stopped => return None,
         };
         Some(answer.unwrap_or_else(|error| {
@@ -359,13 +362,21 @@ impl JobSource for Turn {
         if let Some(left) = left {
             return Ok(self.take_over(left, stop).await);
         }
-        let Some(answer) = self.ask(request, stop).await else {
+        let message = self.context.request(request);
+        let Some(answer) = self.ask(&message, stop).await else {
             return Ok(NextJob::Closed);
         };
         self.context.answered(&answer);
         match answer {
             JobAnswer::Job(job) => return Ok(self.accept(*job, stop).await),
-            JobAnswer::None { .. } => self.poll_ended(Polled::None),
+            JobAnswer::None { last_update } => {
+                let is_first = message.last_update.is_empty() && !last_update.is_empty();
+                self.poll_ended(if is_first {
+                    Polled::NoneYet
+                } else {
+                    Polled::None
+                });
+            }
             JobAnswer::Forbidden => self.poll_ended(Polled::Forbidden),
             JobAnswer::Unavailable { retry_after, .. } => {
                 self.poll_ended(Polled::Failed(retry_after));

@@ -18,8 +18,6 @@ pub(super) fn read_global(root: &dyn TableLike, problems: &mut Collector<'_>) ->
         log_format: log_format(root, problems),
         listen_address: listen_address(root, problems),
         shutdown_timeout: duration(root, "shutdown_timeout").unwrap_or(defaults.shutdown_timeout),
-        connection_max_age: duration(root, "connection_max_age")
-            .unwrap_or(defaults.connection_max_age),
         labels: text_map(root, "labels"),
         remove_machines_on_shutdown: table(root, "machine")
             .and_then(|machine| table(machine, "shutdown_drain"))

@@ -276,8 +276,6 @@ fn artifact(table: &dyn TableLike) -> ArtifactSettings {
     };
     ArtifactSettings {
         upload_timeout: duration(artifact, "upload_timeout").unwrap_or(defaults.upload_timeout),
-        response_header_timeout: duration(artifact, "response_header_timeout")
-            .unwrap_or(defaults.response_header_timeout),
     }
 }
 

@@ -74,15 +74,12 @@ impl RunnerSettings {
 pub struct ArtifactSettings {
     /// How long an upload may take. Default: 1 h.
     pub upload_timeout: Duration,
-    /// How long the server may take to answer. Default: 10 min.
-    pub response_header_timeout: Duration,
 }
 
 impl Default for ArtifactSettings {
     fn default() -> Self {
         Self {
             upload_timeout: Duration::from_hours(1),
-            response_header_timeout: Duration::from_mins(10),
         }
     }
 }

@@ -18,8 +18,6 @@ pub struct Settings {
     pub listen_address: Option<ListenAddress>,
     /// How long jobs may take to stop (`shutdown_timeout`). Default: 30 s.
     pub shutdown_timeout: Duration,
-    /// How long a connection is used (`connection_max_age`). Default: 15 min.
-    pub connection_max_age: Duration,
     /// Labels for the server.
     pub labels: BTreeMap<String, String>,
     /// Whether idle machines are removed at the end (`[machine.shutdown_drain]`). Default: no.
@@ -39,7 +37,6 @@ impl Default for Settings {
             log_format: None,
             listen_address: None,
             shutdown_timeout: Duration::from_secs(30),
-            connection_max_age: Duration::from_mins(15),
             labels: BTreeMap::new(),
             remove_machines_on_shutdown: false,
             session_server: None,

@@ -86,7 +86,6 @@ impl Bench {
             feature_flags: BTreeMap::new(),
             artifact: ArtifactSettings {
                 upload_timeout: Duration::from_mins(1),
-                response_header_timeout: Duration::from_mins(1),
             },
             cache: None,
             tables: ExecutorTables::default(),

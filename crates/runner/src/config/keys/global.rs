@@ -71,11 +71,10 @@ const GLOBAL: &[KeySpec] = &[
         "30 seconds, also for 0",
         "how long jobs may take to stop after SIGTERM",
     ),
-    KeySpec::supported(
+    KeySpec::no_effect(
         "connection_max_age",
         Duration,
-        "`15m`",
-        "how long a connection to GitLab is used",
+        "a connection that GitLab or a proxy closes is replaced at once",
     ),
     KeySpec::supported(
         "labels",

@@ -258,11 +258,10 @@ const ARTIFACT: &[KeySpec] = &[
         "`1h`",
         "how long the upload of an artifact may take",
     ),
-    KeySpec::supported(
+    KeySpec::no_effect(
         "response_header_timeout",
         Duration,
-        "`10m`",
-        "how long GitLab may take to answer an upload",
+        "`upload_timeout` is for the whole upload, with its answer",
     ),
 ];
 

@@ -80,7 +80,6 @@ fn every_key_is_known() {
     assert_eq!(settings.concurrent, 4);
     assert_eq!(settings.check_interval, Duration::from_secs(5));
     assert_eq!(settings.shutdown_timeout, Duration::from_mins(1));
-    assert_eq!(settings.connection_max_age, Duration::from_mins(15));
     assert!(settings.remove_machines_on_shutdown);
     assert_eq!(settings.labels["region"], "eu");
     let session_server = settings.session_server.unwrap();
