@@ -131,10 +131,15 @@ impl Build<'_> {
         if let Err(error) = self.discard_artifacts().await {
             return self.outcome(Err(error));
         }
-        let settings = match self.read_settings() {
+        let mut settings = match self.read_settings() {
             Ok(settings) => settings,
             Err(error) => return self.outcome(Err(error)),
         };
+        // Before an earlier process's environment repeats its output, so that secrets are masked there.
+        if let Err(error) = self.resolve_secrets(&mut settings).await {
+            self.discard_environment(&settings).await;
+            return self.outcome(Err(error));
+        }
         let prepared = match self.resume(&settings).await {
             Some(prepared) => prepared,
             None => self.prepare(&settings).await,
@@ -158,6 +163,14 @@ impl Build<'_> {
         self.cleanup(&mut *executor).await;
         self.remove_build(&workspace).await;
         outcome
+    }
+
+    /// Removes the environment of a job that an earlier process left, and that cannot be resumed.
+    async fn discard_environment(&mut self, settings: &Settings) {
+        if let Some(Ok(mut prepared)) = self.resume(settings).await {
+            self.cleanup(&mut *prepared.executor).await;
+            self.remove_build(&prepared.environment.workspace).await;
+        }
     }
 
     /// Removes the artifacts of an earlier attempt: this one may fail before it saves any.
@@ -226,11 +239,6 @@ impl Build<'_> {
     }
 
     fn refuse_unsupported(&self) -> Result<(), BuildError> {
-        if let Some(name) = self.job.secrets.keys().next() {
-            return Err(BuildError::config(format!(
-                "secret {name:?} cannot be resolved: no secret store is supported yet"
-            )));
-        }
         let has_script = self.job.steps.iter().any(|step| !step.script.is_empty());
         if !self.job.run.is_empty() && has_script {
             return Err(BuildError::config(

@@ -21,13 +21,14 @@
 //!
 //! # Phases
 //!
-//! Each phase is one file. In the order of a job: `runner` opens the log, `prepare` gets an environment,
-//! `early` meanwhile fetches sources that do not need it, `setup` and `get_sources` fetch sources, caches
+//! Each phase is one file. In the order of a job: `runner` opens the log, `secrets` reads external stores,
+//! `prepare` gets an environment, `early` meanwhile fetches sources that do not need it, `setup` and `get_sources` fetch sources, caches
 //! and artifacts, `scripts` runs the user's scripts, `finalise` saves artifacts and removes secrets, and
 //! `reports` reads report files. `build` calls them, finishes and cleans up.
 //!
 //! | event | what still runs |
 //! |---|---|
+//! | a secret cannot be read | nothing |
 //! | the environment or the job's directories cannot be created | cleanup |
 //! | sources or artifacts cannot be fetched in the allowed number of attempts | on_failure artifacts, cleanup |
 //! | a cancel or a timeout before the scripts | cleanup |
@@ -80,6 +81,7 @@ mod resume;
 mod runner;
 mod runner_processes;
 mod scripts;
+mod secrets;
 mod setup;
 mod source_filler;
 mod sources;
@@ -102,6 +104,7 @@ pub use options::{BuildRunnerOptions, HelperOptions, HelperServer};
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use resume::{JobNote, JobNotes};
 pub use runner::{BuildRunner, spool_file};
+pub use secrets::{SecretError, SecretStore};
 pub use sources::{
     FileContent, ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMethod,
     SnapshotUsers, Sources, TreeContents, Worktree, WorktreeError, project_files, taken_files,

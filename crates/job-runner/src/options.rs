@@ -1,6 +1,7 @@
 use crate::artifacts::ArtifactStore;
 use crate::cache::CacheStore;
 use crate::resume::{JobNote, JobNotes};
+use crate::secrets::SecretStore;
 use crate::sources::Sources;
 use crate::terminals::Terminals;
 use crate::tracked::WatchChanges;
@@ -23,6 +24,8 @@ pub struct BuildRunnerOptions {
     pub artifacts: Option<Arc<dyn ArtifactStore>>,
     /// Where caches are kept; `None`, the default, keeps none and restores none.
     pub caches: Option<Arc<dyn CacheStore>>,
+    /// Where secrets of jobs are read; `None`, the default, fails jobs that have any.
+    pub secrets: Option<Arc<dyn SecretStore>>,
     /// How jobs use the helper command in environments whose files the runner cannot reach.
     pub helper: HelperOptions,
     /// The directory for complete logs, one file for each attempt of a job, see
@@ -87,6 +90,7 @@ impl Default for BuildRunnerOptions {
             sources: Sources::None,
             artifacts: None,
             caches: None,
+            secrets: None,
             helper: HelperOptions::default(),
             spool_dir: None,
             limits_kept_log: false,

@@ -46,6 +46,46 @@ pub(crate) struct OpenStage {
     _section: Option<SectionGuard>,
 }
 
+impl Build<'_> {
+    /// Starts a stage, under its own heading or the given one.
+    pub(crate) fn open(&mut self, stage: BuildStage, heading: Option<&str>) -> OpenStage {
+        let name = stage.name();
+        tracing::debug!(job = %self.job.id, stage = %name, "Stage started.");
+        self.active.set_stage(&name);
+        self.observer.stage_started(&stage);
+        let resumed = self.resumed.as_ref();
+        // The log of an earlier process may have the heading already.
+        let is_headed = resumed.is_some_and(|it| it.note.headed.iter().any(|it| *it == name));
+        let heading = heading.map(Into::into).or_else(|| stage.description());
+        let heading = heading.filter(|_| !is_headed);
+        let section = heading.map(|heading| self.log.section(&name, &heading));
+        if let Some(note_writer) = &self.note_writer {
+            note_writer.note_heading(&stage);
+        }
+        OpenStage {
+            started: Instant::now(),
+            _section: section,
+            stage,
+        }
+    }
+
+    /// Ends a stage and reports its result.
+    pub(crate) fn close(&mut self, open: OpenStage, result: Option<&StageResult>, succeeded: bool) {
+        let report = StageReport {
+            stage: open.stage.clone(),
+            succeeded,
+            duration: open.started.elapsed(),
+            result: result.cloned(),
+        };
+        tracing::debug!(job = %self.job.id, stage = %report.stage, succeeded, "Stage finished.");
+        // A last line without an end comes before the section's end and before the next stage.
+        self.log.end_stage();
+        drop(open);
+        self.observer.stage_finished(&report);
+        self.reports.push(report);
+    }
+}
+
 impl<'b, 'r> Stages<'b, 'r> {
     /// Runs all stages of the job that have something to do.
     ///
@@ -203,42 +243,14 @@ impl<'b, 'r> Stages<'b, 'r> {
         Ok(())
     }
 
-    /// Starts a stage, under its own heading or the given one.
+    /// As [`Build::open`].
     pub(crate) fn open(&mut self, stage: BuildStage, heading: Option<&str>) -> OpenStage {
-        let name = stage.name();
-        tracing::debug!(job = %self.build.job.id, stage = %name, "Stage started.");
-        self.build.active.set_stage(&name);
-        self.build.observer.stage_started(&stage);
-        let resumed = self.build.resumed.as_ref();
-        // The log of an earlier process may have the heading already.
-        let is_headed = resumed.is_some_and(|it| it.note.headed.iter().any(|it| *it == name));
-        let heading = heading.map(Into::into).or_else(|| stage.description());
-        let heading = heading.filter(|_| !is_headed);
-        let section = heading.map(|heading| self.build.log.section(&name, &heading));
-        if let Some(note_writer) = &self.build.note_writer {
-            note_writer.note_heading(&stage);
-        }
-        OpenStage {
-            started: Instant::now(),
-            _section: section,
-            stage,
-        }
+        self.build.open(stage, heading)
     }
 
-    /// Ends a stage and reports its result.
+    /// As [`Build::close`].
     pub(crate) fn close(&mut self, open: OpenStage, result: Option<&StageResult>, succeeded: bool) {
-        let report = StageReport {
-            stage: open.stage.clone(),
-            succeeded,
-            duration: open.started.elapsed(),
-            result: result.cloned(),
-        };
-        tracing::debug!(job = %self.build.job.id, stage = %report.stage, succeeded, "Stage finished.");
-        // A last line without an end comes before the section's end and before the next stage.
-        self.build.log.end_stage();
-        drop(open);
-        self.build.observer.stage_finished(&report);
-        self.build.reports.push(report);
+        self.build.close(open, result, succeeded);
     }
 
     /// Runs the script of a stage; skips a stage without a script.

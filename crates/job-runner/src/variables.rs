@@ -240,7 +240,8 @@ fn platform() -> String {
     format!("{os}/{arch}")
 }
 
-fn check(variable: &JobVariable) -> Result<(), BuildError> {
+/// Checks that a variable can be in a process environment, or be a file.
+pub(crate) fn check(variable: &JobVariable) -> Result<(), BuildError> {
     let name = &variable.key;
     let refuse = |why: &str| Err(BuildError::config(format!("variable name {name:?} {why}")));
     if name.is_empty() {

@@ -12,6 +12,7 @@ mod inputs;
 mod mounted;
 mod remote;
 mod reports;
+mod secrets;
 mod shell;
 mod snapshot;
 mod snapshot_methods;
