@@ -8,6 +8,7 @@ use crate::outbox::{JobEnd, JobRecord, LeftJob};
 use crate::pace::{Pace, PaceSettings, Polled};
 use crate::process_context::ProcessContext;
 use crate::reasons::name_for_server;
+use crate::secrets::{CloudEndpoints, SecretStores};
 use crate::slots::TurnCount;
 use crate::turn::Turn;
 use executor_core::job::Job;
@@ -162,6 +163,7 @@ impl EntryContext {
     pub(crate) fn build_options(&self, job: &Job, directory: &Path) -> BuildRunnerOptions {
         let web = self.server.files(self.settings.artifact.upload_timeout);
         let artifacts = GitLabArtifacts::new(job, self.settings.url.clone(), web, directory);
+        let secrets = SecretStores::new(self.server.secret_stores(), CloudEndpoints::default());
         let timestamps = self.settings.feature_flags.get("FF_TIMESTAMPS");
         BuildRunnerOptions {
             sources: Sources::Git(LocalRepositories::Refused),
@@ -173,6 +175,7 @@ impl EntryContext {
             },
             artifacts: Some(Arc::new(artifacts)),
             caches: Some(self.caches(job, directory)),
+            secrets: Some(Arc::new(secrets)),
             spool_dir: Some(directory.to_owned()),
             limits_kept_log: true,
             timestamps: timestamps.copied().unwrap_or(true),
@@ -354,6 +357,7 @@ pub(crate) fn own_features() -> FeaturesInfo {
         trace_reset: true,
         trace_checksum: true,
         trace_size: true,
+        vault_secrets: true,
         cancelable: true,
         return_exit_code: true,
         cancel_gracefully: true,

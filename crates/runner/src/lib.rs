@@ -21,6 +21,7 @@ mod process_state;
 mod reasons;
 mod repository;
 mod rotation;
+mod secrets;
 mod server_key;
 mod slots;
 mod system_id;
@@ -37,6 +38,7 @@ pub use outbox::{JobEnd, JobFiles, JobRecord, Outbox, OutboxError};
 pub use process_context::{Handover, program_info};
 pub use process_state::ProcessState;
 pub use rotation::{NewToken, TokenStore};
+pub use secrets::{CloudEndpoints, SecretStores};
 pub use server_key::server_options;
 pub use system_id::system_id;
 #[doc(no_inline)]

@@ -29,6 +29,8 @@ const LARGEST: usize = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct Server {
     web: Web,
+    /// The way to servers that jobs name: without the certificate of this machine.
+    stores: Web,
     base: Url,
     /// Counts the calls; `None` outside a manager.
     metrics: Option<RunnerMetrics>,
@@ -75,7 +77,8 @@ impl Server {
         let mut base = url;
         let path = base.path().trim_end_matches('/').to_owned();
         base.set_path(&format!("{path}/api/v4/"));
-        let web = Web::new(WebOptions {
+        let has_identity = identity.is_some();
+        let options = WebOptions {
             reach: Reach {
                 named: Origin::of(&base).into_iter().collect(),
                 // The operator's GitLab is trusted to redirect to its own store of files.
@@ -92,9 +95,19 @@ impl Server {
             proxies,
             authorities,
             identity,
-        })?;
+        };
+        let web = Web::new(options.clone())?;
+        let stores = if has_identity {
+            Web::new(WebOptions {
+                identity: None,
+                ..options
+            })?
+        } else {
+            web.clone()
+        };
         Ok(Self {
             web,
+            stores,
             base,
             metrics: None,
         })
@@ -108,6 +121,11 @@ impl Server {
             attempts: 1,
             ..Limits::default()
         })
+    }
+
+    /// Returns the way to the secret stores that jobs name.
+    pub(crate) fn secret_stores(&self) -> &Web {
+        &self.stores
     }
 
     /// Returns the same connection, with calls that are counted for a runner.

@@ -310,6 +310,7 @@ async fn features_are_those_of_client_runner_and_executor() {
             "upload_multiple_artifacts",
             "upload_raw_artifacts",
             "variables",
+            "vault_secrets",
         ]
     );
 }

@@ -12,4 +12,6 @@ mod object_cache;
 mod providers;
 mod recordings;
 mod s3;
+mod secret_server;
+mod secrets;
 mod soak;

@@ -171,7 +171,7 @@ pub(in crate::config) const FLAGS: &[Flag] = &[
         "FF_SECRET_RESOLVING_FAILS_IF_MISSING",
         true,
         AlwaysOn,
-        "a job with a missing secret fails",
+        "a job with a missing secret fails, unless a variable of the job with this name is `false`",
     ),
     flag(
         "FF_SUSPENDABLE_ENVIRONMENTS",
