@@ -193,8 +193,13 @@ impl EntryContext {
         Some((self.settings.url.origin().ascii_serialization(), file))
     }
 
-    /// Gives a job the certificates, for its scripts and for the helper command (`CI_SERVER_TLS_CA_FILE`).
-    pub(crate) fn add_certificates(&self, job: &mut Job) {
+    /// Adds the runner's variables to a job: the certificates, for its scripts and for the helper command, and the feature flags,
+    /// which have precedence over those of the job.
+    pub(crate) fn add_variables(&self, job: &mut Job) {
+        for (name, value) in &self.settings.feature_flags {
+            let flag = JobVariable::public(name, value.to_string());
+            job.variables.push(flag);
+        }
         const NAME: &str = "CI_SERVER_TLS_CA_FILE";
         let file = self.settings.tls_ca_file.as_ref();
         let text = file.and_then(|it| std::fs::read_to_string(it).ok());

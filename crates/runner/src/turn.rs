@@ -157,7 +157,7 @@ impl Turn {
         let clone_url = context.settings.clone_url.as_deref();
         let clone_url = clone_url.and_then(|it| Url::parse(it).ok());
         repository::prepare(&mut job, &context.settings.url, clone_url.as_ref());
-        context.add_certificates(&mut job);
+        context.add_variables(&mut job);
         // The poll is over as far as its entry is concerned; another one may begin while this job waits.
         self.poll_ended(Polled::Job);
         let record = context.record(&job);

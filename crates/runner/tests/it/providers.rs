@@ -152,3 +152,18 @@ async fn limit_counts_the_jobs_of_earlier_settings() {
     runner.finish().await;
     bench.check();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn feature_flags_of_the_runner_have_precedence_over_those_of_the_job() {
+    let mut bench = Bench::new();
+    let flags = &mut bench.settings.runners[0].feature_flags;
+    flags.insert("FF_USE_FASTZIP".to_owned(), true);
+    let mut job = crate::bench::job(&["echo it is $FF_USE_FASTZIP."]);
+    let variable = serde_json::json!({"key": "FF_USE_FASTZIP", "value": "false", "public": true});
+    job["variables"].as_array_mut().unwrap().push(variable);
+    let id = bench.server.queue(job);
+    let runner = bench.start();
+    bench.end_of(id).await;
+    runner.finish().await;
+    assert!(bench.log(id).contains("it is true."), "{}", bench.log(id));
+}

@@ -170,8 +170,8 @@ pub(in crate::config) const FLAGS: &[Flag] = &[
     flag(
         "FF_SECRET_RESOLVING_FAILS_IF_MISSING",
         true,
-        AlwaysOn,
-        "a job with a missing secret fails, unless a variable of the job with this name is `false`",
+        Honoured,
+        "a job with a missing secret fails; otherwise it gets a warning",
     ),
     flag(
         "FF_SUSPENDABLE_ENVIRONMENTS",
