@@ -147,8 +147,10 @@ impl<'b, 'r> Stages<'b, 'r> {
         }
         let cached = stages.archive_caches(work.is_ok()).await;
         let kept = stages.upload_artifacts(work.is_ok()).await;
+        let outcome = work.and(cached).and(kept);
+        stages.visit_end(&outcome).await;
         stages.cleanup_file_variables().await;
-        work.and(cached).and(kept)
+        outcome
     }
 
     fn new(

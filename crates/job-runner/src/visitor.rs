@@ -1,19 +1,21 @@
-//! Entering a job in place of its scripts or after a failed one.
+//! Entering a job in place of its scripts, after a failed one, or at its end.
 
+use crate::limit::abort_at;
 use crate::stages::Stages;
 use crate::terminals::{JobTerminal, Listed};
 use async_trait::async_trait;
 use executor_core::job::{Job, Step};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, Cancellation, ExitCode, FailureReason, JobTrace};
+use std::error::Error;
 use std::fmt::Debug;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Enters jobs, in place of their scripts or after one that failed.
+/// Enters jobs, in place of their scripts, after one that failed, or at their end.
 ///
 /// Pass one to [`BuildRunnerOptions::visitor`](crate::BuildRunnerOptions::visitor). The time of a visit does
-/// not count as the job's. Other jobs continue, and several may be entered at the same time; a visitor
+/// not count as the job's, except at the end. Other jobs continue, and several may be entered at the same time; a visitor
 /// with one terminal makes them wait.
 #[async_trait]
 pub trait Visitor: Send + Sync + Debug {
@@ -30,8 +32,8 @@ pub trait Visitor: Send + Sync + Debug {
     /// # Errors
     ///
     /// The result of a visit in place of the scripts counts as that of the scripts: an error fails the
-    /// job, [`BuildError::Script`] with an exit code. A visit after a failure does not change the job's
-    /// outcome; its error becomes a warning in the log.
+    /// job, [`BuildError::Script`] with an exit code. A later visit does not change the job's
+    /// outcome; the error of one after a failure becomes a warning in the log.
     ///
     /// # Cancellation
     ///
@@ -48,6 +50,11 @@ pub enum VisitPoint {
     /// A script has failed, and the environment is unchanged since. `after_script` and the later stages
     /// follow the visit.
     AfterFailure(FailedScript),
+    /// All stages have run, and the environment ends after the visit. The visit is canceled when the job's time is up.
+    AtEnd {
+        /// That moment.
+        deadline: Instant,
+    },
 }
 
 /// The script that failed.
@@ -120,6 +127,27 @@ impl Stages<'_, '_> {
         }
     }
 
+    /// Lets the visitor in at the end of a job with this outcome.
+    pub(crate) async fn visit_end(&mut self, outcome: &Result<(), BuildError>) {
+        let deadline = self.settings.deadlines.end();
+        let point = VisitPoint::AtEnd { deadline };
+        let (job, attempt) = (Arc::clone(&self.build.job), self.build.attempt);
+        let own = self.build.cancellation.child();
+        let is_over = own.is_canceled() || matches!(outcome, Err(BuildError::Timeout { .. }));
+        let visitor = self.build.options.visitor.clone();
+        let Some(visitor) = visitor.filter(|it| !is_over && it.enters(&job, attempt, &point))
+        else {
+            return;
+        };
+        let Some(terminal) = self.terminal() else {
+            return;
+        };
+        let visit = self.visit_with(point, terminal);
+        if let Err(error) = abort_at(visitor.visit(visit, &own), deadline, &own).await {
+            tracing::debug!(job = %job.id, error = &error as &dyn Error, "A visit failed.");
+        }
+    }
+
     async fn visit(&mut self, point: VisitPoint) -> Option<Result<(), BuildError>> {
         let visitor = Arc::clone(self.build.options.visitor.as_ref()?);
         let (job, attempt) = (Arc::clone(&self.build.job), self.build.attempt);
@@ -133,19 +161,23 @@ impl Stages<'_, '_> {
             );
             return Some(Err(error));
         };
-        let visit = Visit {
-            job,
-            attempt,
-            point,
-            terminal,
-            log: Arc::clone(&self.build.log) as Arc<dyn JobTrace>,
-        };
+        let visit = self.visit_with(point, terminal);
         let entered = Instant::now();
         let visited = visitor.visit(visit, &cancellation).await;
         let spent = entered.elapsed();
         self.build.visited += spent;
         self.settings.deadlines.postpone(spent);
         Some(visited)
+    }
+
+    fn visit_with(&self, point: VisitPoint, terminal: JobTerminal) -> Visit {
+        Visit {
+            job: Arc::clone(&self.build.job),
+            attempt: self.build.attempt,
+            point,
+            terminal,
+            log: Arc::clone(&self.build.log) as Arc<dyn JobTrace>,
+        }
     }
 
     fn terminal(&self) -> Option<JobTerminal> {

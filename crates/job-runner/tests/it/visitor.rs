@@ -13,6 +13,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 struct Guest {
     in_place: bool,
+    at_end: bool,
     commands: Option<Vec<String>>,
     terminals: Terminals,
     stay: Duration,
@@ -52,19 +53,26 @@ impl Guest {
 #[async_trait]
 impl Visitor for Guest {
     fn enters(&self, _job: &Job, _attempt: u32, point: &VisitPoint) -> bool {
-        self.in_place == (*point == VisitPoint::InPlaceOfScripts)
+        match point {
+            VisitPoint::InPlaceOfScripts => self.in_place,
+            VisitPoint::AfterFailure(_) => !self.in_place && !self.at_end,
+            _ => self.at_end,
+        }
     }
 
     fn commands(&self, _job: &Job) -> Option<Vec<String>> {
         self.commands.clone()
     }
 
-    async fn visit(&self, visit: Visit, _cancellation: &Cancellation) -> Result<(), BuildError> {
+    async fn visit(&self, visit: Visit, cancellation: &Cancellation) -> Result<(), BuildError> {
         let is_listed = self.terminals.of(visit.job.id).is_some();
         let history = visit.terminal.history.clone();
         let entry = (visit.point, history, is_listed);
         self.seen.lock().push(entry);
-        tokio::time::sleep(self.stay).await;
+        tokio::select! {
+            () = tokio::time::sleep(self.stay) => {}
+            _ = cancellation.canceled() => {}
+        }
         Err(BuildError::Script {
             exit_code: ExitCode(9),
         })
@@ -126,6 +134,31 @@ async fn timeouts_stop_during_a_visit() {
     assert!(within < Duration::from_hours(1), "{within:?}");
     assert!(visited >= Duration::from_hours(2), "{visited:?}");
     assert_eq!(guest.seen.lock().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn visit_at_the_end_is_canceled_when_the_time_is_up() {
+    let guest = Arc::new(Guest {
+        at_end: true,
+        stay: Duration::from_hours(2),
+        ..Guest::default()
+    });
+    let provider = ScriptedProvider::new();
+    provider.set_abilities(ScriptedAbilities {
+        terminal: Some(Arc::new(NoTerminal)),
+        ..ScriptedAbilities::default()
+    });
+    let bench = Bench::scripted(&provider, guest.options());
+    let job = JobBuilder::new(7).script(["true"]).timeout(3600).build();
+    let outcome = bench.run(job).await;
+    assert_eq!(outcome.state, JobState::Success, "its work was done");
+    assert_eq!(outcome.duration.as_secs(), 3600);
+    assert_eq!(outcome.visited, Duration::ZERO);
+    let seen = guest.seen.lock();
+    assert!(
+        matches!(&seen[..], [(VisitPoint::AtEnd { .. }, _, true)]),
+        "{seen:?}"
+    );
 }
 
 /// A terminal that is never opened.
