@@ -9,6 +9,7 @@ use crate::pace::{Pace, PaceSettings, Polled};
 use crate::process_context::ProcessContext;
 use crate::reasons::name_for_server;
 use crate::secrets::{CloudEndpoints, SecretStores};
+use crate::session::OpenSession;
 use crate::slots::TurnCount;
 use crate::turn::Turn;
 use executor_core::job::Job;
@@ -75,8 +76,23 @@ impl EntryContext {
         }
     }
 
+    /// Opens a session for the job that a request may bring; `None` without terminals.
+    pub(crate) fn open_session(&self, request: &JobRequest) -> Option<OpenSession> {
+        let sessions = self.process.sessions.as_ref();
+        let opened = sessions.filter(|_| request.features.terminal)?.open();
+        opened
+            .inspect_err(|error| {
+                tracing::warn!(error = error as &dyn Error, "A job has no terminal.");
+            })
+            .ok()
+    }
+
     /// Returns the message that asks for a job.
-    pub(crate) fn request(&self, request: &JobRequest) -> gitlab_api::runner::JobRequest {
+    pub(crate) fn request(
+        &self,
+        request: &JobRequest,
+        session: Option<&OpenSession>,
+    ) -> gitlab_api::runner::JobRequest {
         let info = self.process.info(request, &self.settings.labels);
         let mut state = self.state.lock();
         state.info = info.clone();
@@ -85,7 +101,7 @@ impl EntryContext {
             token: self.settings.config.token.clone(),
             system_id: self.process.system_id.clone(),
             last_update: std::mem::take(&mut state.last_update),
-            session: None,
+            session: session.map(OpenSession::message),
         }
     }
 

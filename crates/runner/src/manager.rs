@@ -5,13 +5,15 @@ use crate::config::{RunnerSettings, Settings};
 use crate::debug::{DebugState, JobList, ListenAddress, follow_settings};
 use crate::delivery::{Delivery, DeliveryTimes};
 use crate::entry::{Entry, EntryContext};
+use crate::manager_error::{ManagerError, listen, serve_sessions};
 use crate::metrics::Metrics;
 use crate::object_cache::ObjectBucket;
-use crate::outbox::{JobFiles, JobRecord, LeftJob, Outbox, OutboxError};
+use crate::outbox::{JobFiles, JobRecord, LeftJob, Outbox};
 use crate::process_context::{Handover, ProcessContext};
 use crate::process_state::ProcessState;
 use crate::rotation::{NewToken, TokenStore, is_due, rotate};
 use crate::server_key::{ServerKey, server_options};
+use crate::session::SessionServer;
 use crate::slots::{Slots, TurnCount};
 use executor_core::ability::ResumeHandle;
 use executor_core::{CancelCause, Cancellation, ExecutorProvider, JobSlots, StopLevel, chain};
@@ -22,7 +24,6 @@ use process::Supervisor;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Debug;
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,23 +72,6 @@ pub struct ManagerOptions {
     pub revision: String,
 }
 
-/// The error of a manager.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ManagerError {
-    /// The outbox cannot be used.
-    #[error(transparent)]
-    Outbox(#[from] OutboxError),
-    /// Metrics cannot be served on `listen_address`.
-    #[error("listen on {address} for metrics")]
-    Listen {
-        /// The address.
-        address: ListenAddress,
-        /// The system's error.
-        source: io::Error,
-    },
-}
-
 /// Takes jobs for all `[[runners]]` and runs them.
 #[derive(Debug)]
 pub struct Manager {
@@ -109,6 +93,8 @@ pub struct Manager {
     /// Until the manager runs.
     debug_listener: Option<TcpListener>,
     debug_address: watch::Sender<Option<ListenAddress>>,
+    /// Until the manager runs.
+    session_server: Option<SessionServer>,
 }
 
 /// How often the age of tokens is looked at.
@@ -141,13 +127,15 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// When another process has the outbox, or it cannot be created; or when `listen_address` cannot be used.
+    /// When another process has the outbox, or it cannot be created; or when a `listen_address` cannot be used.
     pub fn new(settings: Settings, options: ManagerOptions) -> Result<Self, ManagerError> {
         let (sender, deliveries) = mpsc::unbounded_channel();
         let metrics = options.metrics;
         metrics.slots(0, settings.concurrent);
         let debug_address = settings.listen_address.clone();
         let debug_listener = debug_address.as_ref().map(listen).transpose()?;
+        let session_server = settings.session_server.as_ref();
+        let session_server = session_server.map(serve_sessions).transpose()?;
         let process = ProcessContext {
             slots: Slots::new(settings.concurrent),
             outbox: Outbox::open(&options.outbox)?,
@@ -160,6 +148,7 @@ impl Manager {
             caches: options.caches,
             supervisor: options.supervisor,
             job_list: JobList::new(metrics.active().clone()),
+            sessions: session_server.as_ref().map(SessionServer::sessions),
             metrics,
             jobs: Cancellation::new(),
             deliveries: sender,
@@ -183,6 +172,7 @@ impl Manager {
             state: watch::Sender::default(),
             debug_listener,
             debug_address: watch::Sender::new(debug_address),
+            session_server,
         })
     }
 
@@ -235,6 +225,11 @@ impl Manager {
             self.debug_address.subscribe(),
             self.debug_state(),
         ));
+        // Dropped after the last job, which ends its connections.
+        let mut terminals = JoinSet::new();
+        if let Some(server) = self.session_server.take() {
+            terminals.spawn(server.serve());
+        }
         self.sort_left();
         let mut rotations = JoinSet::new();
         self.rotate_due(&mut rotations);
@@ -382,6 +377,9 @@ impl Manager {
             .send_replace(settings.listen_address.clone());
         process.labels.lock().clone_from(&settings.labels);
         let changes_all = settings.check_interval != self.settings.check_interval;
+        if settings.session_server != self.settings.session_server {
+            tracing::warn!("A change of [session_server] has an effect after a restart only.");
+        }
         self.settings = settings;
         self.start_changed_entries(changes_all);
     }
@@ -575,11 +573,4 @@ fn is_own(settings: &RunnerSettings, record: &JobRecord) -> bool {
     record.server == settings.url.as_str()
         && record.runner == settings.config.name
         && record.info.executor == settings.config.executor
-}
-
-fn listen(address: &ListenAddress) -> Result<TcpListener, ManagerError> {
-    address.bind().map_err(|source| ManagerError::Listen {
-        address: address.clone(),
-        source,
-    })
 }

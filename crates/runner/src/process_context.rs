@@ -3,6 +3,7 @@ use crate::delivery::{Delivery, DeliveryTimes};
 use crate::entry::own_features;
 use crate::metrics::Metrics;
 use crate::outbox::Outbox;
+use crate::session::Sessions;
 use crate::slots::Slots;
 use executor_core::{Cancellation, FeaturesInfo, JobRequest};
 use gitlab_api::runner::RunnerInfo;
@@ -32,6 +33,8 @@ pub(crate) struct ProcessContext {
     pub(crate) supervisor: Supervisor,
     pub(crate) metrics: Metrics,
     pub(crate) job_list: JobList,
+    /// The sessions for terminals, if there is a server for them.
+    pub(crate) sessions: Option<Sessions>,
     /// Stops all jobs.
     pub(crate) jobs: Cancellation,
     pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
@@ -66,15 +69,17 @@ impl ProcessContext {
     ) -> RunnerInfo {
         let mut all = self.labels.lock().clone();
         all.extend(labels.clone());
+        let features = &request.features;
+        let has_server = self.sessions.is_some();
         RunnerInfo {
             executor: request.executor.clone(),
             shell: request.shell.as_str().to_owned(),
             features: FeaturesInfo {
-                // There is no session server.
-                session: false,
-                terminal: false,
+                session: has_server && features.session,
+                terminal: has_server && features.terminal,
+                // The session server has no ports of services.
                 proxy: false,
-                ..request.features.union(own_features())
+                ..features.union(own_features())
             },
             config: request.config_info.clone(),
             labels: all,

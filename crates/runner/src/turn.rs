@@ -8,6 +8,7 @@ use crate::metrics::StageClock;
 use crate::outbox::{ATTEMPT, JobEnd, JobFiles, JobRecord, LeftJob};
 use crate::pace::Polled;
 use crate::repository;
+use crate::session::OpenSession;
 use crate::slots::Slot;
 use async_trait::async_trait;
 use executor_core::job::{Job, JobId, SecretString};
@@ -46,6 +47,8 @@ pub(crate) struct Turn {
     left: Mutex<Option<LeftJob>>,
     /// Its numbers, which no other job gets meanwhile.
     _reserved: Option<JobSlotGuard>,
+    /// The session of the request, until there is a job.
+    session: Mutex<Option<OpenSession>>,
     job: Mutex<Option<RunningJob>>,
 }
 
@@ -72,6 +75,8 @@ struct RunningJob {
     end: watch::Sender<Option<JobEnd>>,
     clock: Arc<StageClock>,
     listed: ListedJob,
+    /// Closed when the job has ended. One that was taken over has none: GitLab knows that of the former process.
+    session: Option<OpenSession>,
     /// Free again when the job has ended.
     _slot: Slot,
 }
@@ -101,6 +106,7 @@ impl Turn {
             poll: Mutex::new(Some(poll)),
             left: Mutex::new(None),
             _reserved: None,
+            session: Mutex::new(None),
             job: Mutex::new(None),
         }
     }
@@ -113,6 +119,7 @@ impl Turn {
             poll: Mutex::new(None),
             _reserved: Some(numbers.reserve(project, left.note.slot())),
             left: Mutex::new(Some(left)),
+            session: Mutex::new(None),
             job: Mutex::new(None),
         }
     }
@@ -298,6 +305,7 @@ impl Turn {
             end,
             clock: Arc::clone(&clock),
             listed: list.add(&job, &settings.url, &settings.config),
+            session: self.session.lock().take(),
             _slot: slot,
         });
         NextJob::Job(Box::new(JobAssignment {
@@ -362,7 +370,9 @@ impl JobSource for Turn {
         if let Some(left) = left {
             return Ok(self.take_over(left, stop).await);
         }
-        let message = self.context.request(request);
+        let session = self.context.open_session(request);
+        let message = self.context.request(request, session.as_ref());
+        *self.session.lock() = session;
         let Some(answer) = self.ask(&message, stop).await else {
             return Ok(NextJob::Closed);
         };
@@ -403,9 +413,10 @@ impl JobSource for Turn {
     }
 
     async fn finished(&self, job: JobId, outcome: JobOutcome) {
-        let Some(running) = self.job.lock().take() else {
+        let Some(mut running) = self.job.lock().take() else {
             return;
         };
+        running.session = None;
         let (metrics, took) = (&self.context.metrics, running.listed.elapsed());
         metrics.job_finished(&outcome, &running.clock, took);
         let end = end_of(&outcome);
@@ -436,6 +447,11 @@ impl JobRunner for Turn {
                 starts_over: false,
                 ..self.context.build_options(&assignment.job, directory)
             };
+            if let Some(session) = &running.session {
+                let (terminals, visitor) = session.begin(running.id);
+                options.terminals = terminals;
+                options.visitor = Some(visitor);
+            }
         }
         let runner = BuildRunner::new(options, self.context.process.supervisor.clone());
         runner.run(assignment, context).await

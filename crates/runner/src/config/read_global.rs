@@ -2,10 +2,11 @@
 
 use super::collector::{Collector, Finding};
 use super::value::{boolean, duration, text, text_map, value_span};
-use super::{SessionServerSettings, Settings};
+use super::{SessionServerSettings, Settings, Severity};
 use crate::debug::{ListenAddress, ListenAddressError};
 use std::time::Duration;
 use toml_edit::{Item, TableLike};
+use web::Url;
 use yaml::suggest::did_you_mean;
 
 /// Returns the settings without runners.
@@ -22,7 +23,7 @@ pub(super) fn read_global(root: &dyn TableLike, problems: &mut Collector<'_>) ->
         remove_machines_on_shutdown: table(root, "machine")
             .and_then(|machine| table(machine, "shutdown_drain"))
             .is_some_and(|drain| boolean(drain, "enabled")),
-        session_server: table(root, "session_server").and_then(session_server),
+        session_server: table(root, "session_server").and_then(|it| session_server(it, problems)),
         runners: Vec::new(),
     }
 }
@@ -95,12 +96,54 @@ fn listen_address(root: &dyn TableLike, problems: &mut Collector<'_>) -> Option<
     address.map_err(invalid).ok()
 }
 
-fn session_server(table: &dyn TableLike) -> Option<SessionServerSettings> {
-    let listen_address = text(table, "listen_address")?;
+fn session_server(
+    table: &dyn TableLike,
+    problems: &mut Collector<'_>,
+) -> Option<SessionServerSettings> {
+    let text_address = text(table, "listen_address")?;
+    let span = value_span(table, "listen_address");
+    let parsed: Option<ListenAddress> = text_address.parse().ok();
+    // The default port is that of metrics.
+    let parsed = parsed.filter(|it| text_address.ends_with(&format!(":{}", it.port())));
+    let Some(listen_address) = parsed else {
+        let text = "`listen_address` is not an address: expected HOST:PORT, such as \"[::]:8093\"";
+        problems.add(
+            span,
+            Finding::invalid(format!("{text}, found {text_address:?}")),
+        );
+        return None;
+    };
+    let advertised = text(table, "advertise_address");
+    let advertise_address = advertised.as_deref().and_then(advertise_address);
+    if let (Some(text), None) = (&advertised, &advertise_address) {
+        let text = format!(
+            "`advertise_address` is not an address: expected HOST:PORT, such as \"runner.example:8093\", found {text:?}"
+        );
+        let span = value_span(table, "advertise_address");
+        problems.add(span, Finding::invalid(text));
+        return None;
+    }
+    if advertise_address.is_none() && listen_address.https_url(listen_address.port()).is_none() {
+        let text = format!(
+            "`advertise_address` is missing, and GitLab cannot connect to {listen_address}: there are no terminals"
+        );
+        problems.add(
+            span,
+            Finding::invalid(text).with_severity(Severity::Warning),
+        );
+        return None;
+    }
     Some(SessionServerSettings {
-        advertise_address: text(table, "advertise_address")
-            .unwrap_or_else(|| listen_address.clone()),
+        advertise_address,
         listen_address,
         session_timeout: duration(table, "session_timeout").unwrap_or(Duration::from_mins(30)),
     })
+}
+
+/// Returns the address of a host and its port, which may be written with `https`.
+fn advertise_address(text: &str) -> Option<Url> {
+    let host = text.strip_prefix("https://").unwrap_or(text);
+    let url = Url::parse(&format!("https://{host}")).ok()?;
+    let is_host = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    (is_host && url.username().is_empty() && url.password().is_none()).then_some(url)
 }

@@ -2,6 +2,7 @@ use super::RunnerSettings;
 use crate::debug::ListenAddress;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use web::Url;
 
 /// The settings of the whole process.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ pub struct Settings {
     pub labels: BTreeMap<String, String>,
     /// Whether idle machines are removed at the end (`[machine.shutdown_drain]`). Default: no.
     pub remove_machines_on_shutdown: bool,
-    /// `[session_server]`.
+    /// `[session_server]`. Default: no terminals.
     pub session_server: Option<SessionServerSettings>,
     /// `[[runners]]`, in their order.
     pub runners: Vec<RunnerSettings>,
@@ -48,10 +49,10 @@ impl Default for Settings {
 /// `[session_server]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionServerSettings {
-    /// Where it listens.
-    pub listen_address: String,
-    /// The address for others.
-    pub advertise_address: String,
+    /// The address to listen on.
+    pub listen_address: ListenAddress,
+    /// The address that GitLab connects to, with `https`. Default: `listen_address`.
+    pub advertise_address: Option<Url>,
     /// How long an open terminal keeps a job's environment. Default: 30 min.
     pub session_timeout: Duration,
 }

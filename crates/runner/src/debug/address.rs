@@ -1,7 +1,8 @@
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::str::FromStr;
+use web::Url;
 
 /// The port if an address has none.
 const PORT: u16 = 9252;
@@ -23,6 +24,16 @@ impl ListenAddress {
     /// Returns the port.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Returns the address for clients, with this port; `None` for all interfaces.
+    pub(crate) fn https_url(&self, port: u16) -> Option<Url> {
+        let address: Option<IpAddr> = self.host.parse().ok();
+        if self.host.is_empty() || address.is_some_and(|it| it.is_unspecified()) {
+            return None;
+        }
+        let host = self.host.clone();
+        Url::parse(&format!("https://{}", Self { host, port })).ok()
     }
 
     /// Listens on the address. May block while a name is resolved.

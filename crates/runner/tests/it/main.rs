@@ -15,3 +15,4 @@ mod s3;
 mod secret_server;
 mod secrets;
 mod soak;
+mod terminals;

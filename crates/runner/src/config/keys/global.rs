@@ -99,14 +99,15 @@ const SESSION_SERVER: &[KeySpec] = &[
         "listen_address",
         Text,
         "no session server",
-        "where the server for terminals listens",
+        "where the server for terminals listens, with a port; a change has an effect after a restart",
     ),
     KeySpec::supported(
         "advertise_address",
         Text,
         "`listen_address`",
-        "the address of that server for GitLab",
-    ),
+        "the host and port at which GitLab reaches that server",
+    )
+    .differs("required if `listen_address` is for all interfaces"),
     KeySpec::supported(
         "session_timeout",
         Seconds,

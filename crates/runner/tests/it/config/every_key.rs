@@ -83,7 +83,10 @@ fn every_key_is_known() {
     assert!(settings.remove_machines_on_shutdown);
     assert_eq!(settings.labels["region"], "eu");
     let session_server = settings.session_server.unwrap();
-    assert_eq!(session_server.advertise_address, "runner.example:8093");
+    assert_eq!(session_server.listen_address.to_string(), "[::]:8093");
+    let advertised = session_server.advertise_address.unwrap();
+    assert_eq!(advertised.as_str(), "https://runner.example:8093/");
+    assert_eq!(session_server.session_timeout, Duration::from_mins(30));
     let [every, few] = settings.runners.try_into().unwrap();
     assert_eq!(every.config.name, "every key");
     assert_eq!(every.url.as_str(), "https://gitlab.example/prefix");

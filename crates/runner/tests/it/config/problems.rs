@@ -249,6 +249,36 @@ fn numbers_with_a_meaning() {
 }
 
 #[test]
+fn addresses_of_the_session_server() {
+    let check_server = |keys: &str, expect: &[&str]| {
+        check(&format!("[session_server]\n{keys}\n"), expect);
+    };
+    check_server("listen_address = \"runner.example:8093\"", &[]);
+    check_server(
+        "listen_address = \"[::]:8093\"\nadvertise_address = \"https://runner.example:8093\"",
+        &[],
+    );
+    check_server(
+        "listen_address = \"localhost\"",
+        &[
+            "2:18: `listen_address` is not an address: expected HOST:PORT, such as \"[::]:8093\", found \"localhost\"",
+        ],
+    );
+    check_server(
+        "listen_address = \":8093\"\nadvertise_address = \"http://runner.example\"",
+        &[
+            "3:21: `advertise_address` is not an address: expected HOST:PORT, such as \"runner.example:8093\", found \"http://runner.example\"",
+        ],
+    );
+    check_server(
+        "listen_address = \"0.0.0.0:8093\"",
+        &[
+            "2:18: warning: `advertise_address` is missing, and GitLab cannot connect to 0.0.0.0:8093: there are no terminals",
+        ],
+    );
+}
+
+#[test]
 fn addresses_for_metrics() {
     check("listen_address = \"[::]:9252\"", &[]);
     check(
