@@ -31,6 +31,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
+/// The variable with a file of certificates for the server.
+const CERTIFICATES: &str = "CI_SERVER_TLS_CA_FILE";
+
 /// The checksum of an empty log.
 const NO_LOG: &str = "crc32:00000000";
 
@@ -216,13 +219,12 @@ impl EntryContext {
             let flag = JobVariable::public(name, value.to_string());
             job.variables.push(flag);
         }
-        const NAME: &str = "CI_SERVER_TLS_CA_FILE";
         let file = self.settings.tls_ca_file.as_ref();
         let text = file.and_then(|it| std::fs::read_to_string(it).ok());
         if let Some(text) = text
-            && job.variables.iter().all(|it| it.key != NAME)
+            && job.variables.iter().all(|it| it.key != CERTIFICATES)
         {
-            job.variables.push(JobVariable::file(NAME, text));
+            job.variables.push(JobVariable::file(CERTIFICATES, text));
         }
     }
 

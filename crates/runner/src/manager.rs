@@ -341,8 +341,8 @@ impl Manager {
             // No handover meanwhile.
             let asking = Arc::clone(&self.process.asking);
             rotations.spawn(async move {
-                let _asking = asking;
                 let new = rotate(server, Arc::clone(&settings), tokens).await;
+                drop(asking);
                 (settings, new)
             });
         }

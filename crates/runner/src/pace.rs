@@ -83,9 +83,8 @@ impl Pace {
         let polls = match polled {
             Polled::Job => self.polls + 1.0,
             Polled::None => self.polls * 0.95,
-            Polled::NoneYet => self.polls,
             Polled::Forbidden | Polled::Failed(_) => self.polls * 0.5,
-            Polled::NotAsked => self.polls,
+            Polled::NoneYet | Polled::NotAsked => self.polls,
         };
         self.polls = polls.min(self.settings.most_polls as f64).max(1.0);
     }

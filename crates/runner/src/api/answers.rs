@@ -83,13 +83,12 @@ impl UpdateAnswer {
 fn pause(text: &str) -> Option<Duration> {
     let text = text.trim();
     let seconds = text.parse::<f64>().ok().filter(|it| *it >= 0.0);
-    let pause = match seconds {
-        Some(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
-        None => {
-            let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
-            let until = at.duration_since(Timestamp::now());
-            Duration::try_from(until).unwrap_or_default()
-        }
+    let pause = if let Some(seconds) = seconds {
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    } else {
+        let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+        let until = at.duration_since(Timestamp::now());
+        Duration::try_from(until).unwrap_or_default()
     };
     Some(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
 }

@@ -70,7 +70,7 @@ async fn each_of_many_jobs_ends_once_with_its_log_whatever_the_server_does() {
     assert!(ended, "all jobs have an end");
     runner.finish().await;
     for &id in &ids {
-        assert_eq!(bench.end_of(id).await["state"], "success");
+        assert_eq!(bench.server.final_update(id).unwrap()["state"], "success");
         let log = bench.log(id);
         assert_eq!(log.matches("a line of the job").count(), 1, "{log}");
         assert!(log.contains("Job succeeded"), "{log}");
