@@ -9,6 +9,7 @@ use gitlab_testkit::{Endpoint, JobServer, JobServerState};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -245,7 +246,8 @@ fn requests_of_each_executor_have_its_features() {
     let mut config = "concurrent = 9\n".to_owned();
     for (executor, tables) in entries {
         let url = place.server.url();
-        config += &format!(
+        let _ = write!(
+            config,
             "[[runners]]\nname = \"{executor}\"\nurl = \"{url}\"\ntoken = \"glrt-{executor}\"\nexecutor = \"{executor}\"\n{tables}"
         );
     }
@@ -274,8 +276,9 @@ fn requests_of_each_executor_have_its_features() {
             .filter(|(_, on)| **on == json!(true))
             .map(|(name, _)| name.as_str());
         let on: Vec<&str> = on.collect();
-        lines += &format!(
-            "{executor} ({}): {}\n",
+        let _ = writeln!(
+            lines,
+            "{executor} ({}): {}",
             info["shell"].as_str().unwrap(),
             on.join(" ")
         );
