@@ -377,6 +377,24 @@ fn curl(
     line: &[u8],
 ) -> anyhow::Result<Duration> {
     server.queue_for("none", job(id, "true"));
+    // Taken by hand, so that its log may be sent.
+    let taken = Command::new("curl")
+        .args([
+            "-sS",
+            "-f",
+            "-o",
+            "/dev/null",
+            "-H",
+            "Content-Type: application/json",
+            "-d",
+        ])
+        .args([
+            "{\"token\": \"none\"}",
+            &format!("{}/api/v4/jobs/request", server.url()),
+        ])
+        .stdin(Stdio::null())
+        .status()?;
+    ensure!(taken.success(), "curl ended with {taken}");
     let file = directory.join("piece");
     let mut text = line.repeat(bytes / line.len() + 1);
     text.truncate(bytes);

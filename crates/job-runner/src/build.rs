@@ -109,7 +109,7 @@ impl Build<'_> {
         outcome.duration = self.elapsed();
         outcome.visited = self.visited;
         outcome.trace = self.log.finish();
-        tracing::info!(job = %self.job.id, state = %outcome.state, "Job finished.");
+        tracing::debug!(job = %self.job.id, state = %outcome.state, "Job finished.");
         outcome
     }
 

@@ -288,8 +288,11 @@ impl Delivery {
         );
         self.next_check = Instant::now() + pause;
         match answer.job_status {
-            JobStatus::Running => {}
-            JobStatus::Canceling => self.job.cancel(CancelCause::Source),
+            JobStatus::Canceling if !self.job.is_canceled() => {
+                tracing::info!(job = self.record.job, "The server cancels the job.");
+                self.job.cancel(CancelCause::Source);
+            }
+            JobStatus::Running | JobStatus::Canceling => {}
             JobStatus::Ended => self.job.abort(CancelCause::Source),
         }
     }

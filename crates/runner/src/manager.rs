@@ -106,6 +106,9 @@ type Rotated = (Arc<RunnerSettings>, Option<NewToken>);
 /// How long the server on `listen_address` may take to end.
 const END_OF_DEBUG: Duration = Duration::from_secs(1);
 
+/// How long jobs may take that end without their grace.
+const END_OF_ABORT: Duration = Duration::from_secs(10);
+
 /// How long calls that replace tokens may take at the end.
 const END_OF_ROTATIONS: Duration = Duration::from_mins(1);
 
@@ -285,16 +288,16 @@ impl Manager {
         let process = Arc::clone(&self.process);
         let jobs = &process.jobs;
         while !tasks.is_empty() || !posted.is_empty() {
-            if stop.level() == StopLevel::Abort && !jobs.is_aborted() {
+            if stop.level() == StopLevel::Abort && !jobs.is_canceled() {
                 self.enter(ProcessState::ForcefulShutdown);
-                jobs.abort(CancelCause::Shutdown);
+                jobs.cancel(CancelCause::Shutdown);
             }
-            if jobs.is_aborted() || tasks.is_empty() {
+            if jobs.is_canceled() || tasks.is_empty() {
                 ends = ends.or_else(|| Some(Instant::now() + grace));
             }
             let event = async {
                 tokio::select! {
-                    _ = stop.aborted(), if !jobs.is_aborted() => true,
+                    _ = stop.aborted(), if !jobs.is_canceled() => true,
                     Some(delivery) = self.deliveries.recv() => { posted.spawn(delivery.run()); true }
                     Some(_) = tasks.join_next(), if !tasks.is_empty() => true,
                     Some(_) = posted.join_next(), if !posted.is_empty() => true,
@@ -306,9 +309,14 @@ impl Manager {
                 Some(ends) => timeout_at(ends, event).await.unwrap_or(false),
                 None => event.await,
             };
-            if !went_on {
+            if went_on {
+                continue;
+            }
+            if tasks.is_empty() || jobs.is_aborted() {
                 break;
             }
+            jobs.abort(CancelCause::Shutdown);
+            ends = Some(Instant::now() + END_OF_ABORT);
         }
         for provider in &self.providers {
             if let Err(error) = provider.shutdown(grace).await {

@@ -162,7 +162,8 @@ Examples:
   runwright runner register ... --set docker.privileged=true --set limit=4
 
 A token that begins with `glrt-` is that of a runner created in GitLab, which keeps tags and the like. Any other is a \
-registration token, and creates the runner.
+registration token, and creates the runner. Options that are not given come from CI_SERVER_URL, CI_SERVER_TOKEN, REGISTRATION_TOKEN, \
+RUNNER_NAME, RUNNER_EXECUTOR, DOCKER_IMAGE and REGISTER_NON_INTERACTIVE.
 
 Exit codes: 0 registered; 2 usage, or GitLab refuses the token; 3 GitLab cannot be reached")]
 pub(crate) struct RunnerRegisterArgs {

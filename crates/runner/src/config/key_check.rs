@@ -17,7 +17,7 @@ pub(super) fn check_table(
     for (key, item) in table.iter() {
         let below = join(path, key);
         if let Some(spec) = keys::find(path, key) {
-            check_key(table, spec, item, known, problems);
+            check_key(table, spec, item, problems);
         } else if keys::is_table(&below) {
             check_nested(table, key, item, &below, known, problems);
         } else if path != "runners" || !table_check::is_known(key, known) {
@@ -73,13 +73,7 @@ pub(super) fn tables_of(item: &Item) -> Option<(Vec<&dyn TableLike>, bool)> {
     Some((tables?, true))
 }
 
-fn check_key(
-    table: &dyn TableLike,
-    spec: &KeySpec,
-    item: &Item,
-    known: &Known,
-    problems: &mut Collector<'_>,
-) {
+fn check_key(table: &dyn TableLike, spec: &KeySpec, item: &Item, problems: &mut Collector<'_>) {
     let name = spec.name;
     if let Some(text) = type_error(item, spec.kind) {
         let finding = Finding::invalid(format!("`{name}` {text}"));
@@ -92,13 +86,13 @@ fn check_key(
         KeyEffect::RefusedIfFalse if item.as_bool() == Some(false) => {
             Finding::refused(&format!("{name} = false"), spec.text)
         }
-        _ if spec.kind == ValueKind::BoolMap => return check_flags(item, known, problems),
+        _ if spec.kind == ValueKind::BoolMap => return check_flags(item, problems),
         _ => return,
     };
     problems.add(key_span(table, name), finding);
 }
 
-fn check_flags(item: &Item, known: &Known, problems: &mut Collector<'_>) {
+fn check_flags(item: &Item, problems: &mut Collector<'_>) {
     let Some(flags) = item.as_table_like() else {
         return;
     };
@@ -106,7 +100,9 @@ fn check_flags(item: &Item, known: &Known, problems: &mut Collector<'_>) {
         let finding = match FLAGS.iter().find(|flag| flag.name == name) {
             None => {
                 let names = FLAGS.iter().map(|flag| flag.name);
-                let finding = unknown(format!("unknown feature flag `{name}`"), known.strictness);
+                // Old files have flags of old versions, which GitLab Runner ignores.
+                let text = format!("unknown feature flag `{name}`");
+                let finding = unknown(text, Strictness::Lenient);
                 with_suggestion(finding, name, names)
             }
             Some(flag) => match item.as_bool().and_then(|value| flag.no_effect(value)) {

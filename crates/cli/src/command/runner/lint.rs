@@ -26,7 +26,10 @@ pub(super) fn lint(args: &RunnerLintArgs) -> Result<Exit, Failure> {
         let _ = writeln!(text, "{line}");
     }
     let errors = file.errors().count();
-    if errors == 0 {
+    if errors > 0 {
+        let count = executor_core::counted(errors, "error");
+        let _ = writeln!(text, "{}: {count}; the file cannot be used", path.display());
+    } else {
         let count = file.settings.runners.len();
         let _ = writeln!(
             text,

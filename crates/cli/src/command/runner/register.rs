@@ -20,26 +20,38 @@ use std::io;
 use std::path::Path;
 use toml_edit::{Item, Table, Value};
 
+/// The token of a runner that GitLab has not created yet.
+const NO_TOKEN_YET: &str = "glrt-none-yet";
+
 /// Registers this machine, and writes the runner to config.toml.
 pub(super) fn register(args: &RunnerRegisterArgs) -> Result<Exit, Failure> {
     let path = args.config.path();
-    let asks = !args.non_interactive && can_ask();
+    let is_true = |name: &str| std::env::var(name).is_ok_and(|it| it == "true");
+    let asks = !args.non_interactive && !is_true("REGISTER_NON_INTERACTIVE") && can_ask();
     let answers = Answers::of(&args.runner, args.registration_token.as_ref(), asks)?;
     if is_created_in_gitlab(&answers.token) {
         refuse_server_settings(args)?;
     }
     let mut runner = new_runner(&args.runner, &answers)?;
+    if !is_created_in_gitlab(&answers.token) {
+        // Until GitLab has exchanged the registration token.
+        runner.token = SecretString::new(NO_TOKEN_YET);
+    }
     // Before anything is created at the server.
     let edit = edited(&path, &runner)?;
     let file = ConfigFile::parse(&path, edit.text(), &known(Strictness::Strict));
     let settings = file.and_then(ConfigFile::into_settings);
     let (settings, _) = settings.map_err(super::unusable)?;
     drop(edit);
-    let server = server(runner.url.clone(), &answers.token, &settings)?;
+    let server = server(runner.url.clone(), runner.token.expose(), &settings)?;
     let asking = ask(args, &answers, &server);
     let registered = runtime::start_on_this_thread()?.block_on(asking)?;
     if !registered.token.is_empty() {
         runner.token = registered.token;
+    } else if runner.token.expose() == NO_TOKEN_YET {
+        return Err(Failure::environment(anyhow!(
+            "GitLab sent no token for the runner"
+        )));
     }
     runner.id = registered.id;
     let expires_at = registered.token_expires_at.as_deref();
@@ -97,9 +109,10 @@ impl Answers {
         registration_token: Option<&String>,
         asks: bool,
     ) -> Result<Self, Failure> {
-        let text = |given: Option<&String>, question: &str, option: &str, default: Option<&str>| {
+        let variable = |name: &str| std::env::var(name).ok().filter(|it| !it.is_empty());
+        let text = |given: Option<String>, question: &str, option: &str, default: Option<&str>| {
             if let Some(given) = given.filter(|it| !it.is_empty()) {
-                return Ok(given.clone());
+                return Ok(given);
             }
             if asks {
                 let question = Text::new(question);
@@ -112,9 +125,15 @@ impl Answers {
             let default = default.map(str::to_owned);
             default.ok_or_else(|| Failure::usage(anyhow!("--{option} is missing")))
         };
-        let url = text(args.url.as_ref(), "Address of GitLab:", "url", None)?;
+        let url = text(
+            args.url.clone().or_else(|| variable("CI_SERVER_URL")),
+            "Address of GitLab:",
+            "url",
+            None,
+        )?;
         let given = args.token.as_ref().or(registration_token).cloned();
-        let given = given.or_else(|| std::env::var("CI_SERVER_TOKEN").ok());
+        let given = given.or_else(|| variable("CI_SERVER_TOKEN"));
+        let given = given.or_else(|| variable("REGISTRATION_TOKEN"));
         let token = match given.filter(|it| !it.is_empty()) {
             Some(token) => token,
             None if asks => {
@@ -126,9 +145,15 @@ impl Answers {
         };
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let host = Some(host.trim()).filter(|it| !it.is_empty());
-        let name = text(args.name.as_ref(), "Name:", "name", host.or(Some("runner")))?;
-        let executor = match &args.executor {
-            Some(executor) => executor.clone(),
+        let name = text(
+            args.name.clone().or_else(|| variable("RUNNER_NAME")),
+            "Name:",
+            "name",
+            host.or(Some("runner")),
+        )?;
+        let given = args.executor.clone();
+        let executor = match given.or_else(|| variable("RUNNER_EXECUTOR")) {
+            Some(executor) => executor,
             None if asks => {
                 let names = known(Strictness::Strict).executors;
                 let names: Vec<&str> = names.iter().map(|it| it.name).collect();
@@ -138,11 +163,20 @@ impl Answers {
             None => return Err(Failure::usage(anyhow!("--executor is missing"))),
         };
         let has_image = executor.starts_with("docker") || executor == executor_kubernetes::NAME;
-        let image = match &args.docker_image {
-            Some(image) => Some(image.clone()),
+        let sets_image = args.set.iter().any(|it| {
+            let key = it.split('=').next().unwrap_or_default().trim();
+            key.ends_with(".image")
+        });
+        let given = args.docker_image.clone();
+        let image = match given.or_else(|| variable("DOCKER_IMAGE")) {
+            Some(image) => Some(image),
             None if asks && has_image => {
                 let question = "Image of jobs that name none:";
                 Some(text(None, question, "docker-image", Some("alpine:latest"))?)
+            }
+            None if executor.starts_with("docker") && !sets_image => {
+                return Err(Failure::usage(anyhow!("--docker-image is missing"))
+                    .with_help("it is the image of jobs that name none"));
             }
             None => None,
         };

@@ -70,8 +70,6 @@ impl Runner {
         } = self;
         let settings = settings(&path, strictness)?;
         let counter = service_log::start(&settings);
-        let (config, runners) = (path.display(), settings.runners.len());
-        tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
         workstation::raise_open_file_limit();
         let directory = match &working_directory {
             Some(directory) => std::path::absolute(directory),
@@ -124,6 +122,8 @@ impl Runner {
                 revision: String::new(),
             };
             let manager = Manager::new(settings.clone(), options).map_err(Failure::environment)?;
+            let (config, runners) = (path.display(), settings.runners.len());
+            tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
             before.sweep(&settings, manager.left_environments()).await;
             let done = serve(manager, &path, strictness, limits).await;
             if let Err(error) = supervisor.shutdown().await {
@@ -160,6 +160,8 @@ pub(super) fn state_dir(named: Option<&Path>, config: &Path) -> Result<StateDir,
         return Ok(StateDir::at(directory));
     }
     let user = StateDir::of_user().map_err(LocalError::from)?;
+    // One file has one directory, whatever its spelling.
+    let config = &fs::canonicalize(config).unwrap_or_else(|_| config.to_owned());
     let name: String = config
         .to_string_lossy()
         .trim_start_matches('/')

@@ -58,9 +58,14 @@ fn unit(args: &RunnerInstallArgs) -> Result<String, Failure> {
     let program = program.map_err(Failure::environment)?;
     let config = std::path::absolute(args.config.path()).map_err(Failure::environment)?;
     let mut command = format!("{} runner run --config {}", word(&program), word(&config));
+    let mut state = String::new();
     if let Some(directory) = &args.working_directory {
         let directory = std::path::absolute(directory).map_err(Failure::environment)?;
         command = format!("{command} --working-directory {}", word(&directory));
+    } else {
+        // Below /var/lib; systemd creates it for the user of the service.
+        command = format!("{command} --working-directory %S/{}", args.service);
+        state = format!("StateDirectory={}\n", args.service);
     }
     let user = args.user.as_ref().map(|user| format!("User={user}\n"));
     let user = user.unwrap_or_default();
@@ -74,7 +79,7 @@ After=network-online.target
 Type=notify
 ExecStart={command}
 ExecReload=/bin/kill -HUP $MAINPID
-{user}# QUIT lets running jobs end; what is left after TimeoutStopSec is killed, and reported by the next start.
+{user}{state}# QUIT lets running jobs end; what is left after TimeoutStopSec is killed, and reported by the next start.
 KillSignal=SIGQUIT
 KillMode=mixed
 TimeoutStopSec=2h

@@ -4,7 +4,8 @@ use super::register::{defined, edited};
 use super::run::{Limits, Runner, state_dir};
 use crate::args::RunnerRunSingleArgs;
 use crate::failure::{Exit, Failure};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
+use runner::Outbox;
 use runner::config::Strictness;
 use std::fs;
 use std::io::ErrorKind;
@@ -24,6 +25,11 @@ pub(super) fn run(args: &RunnerRunSingleArgs) -> Result<Exit, Failure> {
         .create(state.path())
         .with_context(|| format!("create {}", state.path().display()))
         .map_err(Failure::environment)?;
+    if Outbox::is_in_use(&state.path().join("outbox")) {
+        let error = anyhow!("a runner of the name {} runs already", runner.name);
+        let failure = Failure::environment(error);
+        return Err(failure.with_help("`--name` or `--state-dir` keeps them apart"));
+    }
     let config = state.path().join("config.toml");
     match fs::remove_file(&config) {
         Err(error) if error.kind() != ErrorKind::NotFound => {

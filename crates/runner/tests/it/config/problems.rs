@@ -79,7 +79,7 @@ fn unknown_keys_have_a_suggestion() {
     );
     check_runner(
         "[runners.feature_flags]\nFF_TIMESTAMP = true",
-        &["7:1: unknown feature flag `FF_TIMESTAMP`; did you mean `FF_TIMESTAMPS`?"],
+        &["7:1: warning: unknown feature flag `FF_TIMESTAMP`; did you mean `FF_TIMESTAMPS`?"],
     );
 }
 
