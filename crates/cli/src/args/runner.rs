@@ -67,8 +67,8 @@ impl RunnerConfigArg {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  runwright runner run                   for the runners of the usual config.toml
-  runwright runner run -c ./config.toml  for those of another file
+  runwright runner run                   with the usual config.toml
+  runwright runner run -c ./config.toml  with another file
   kill -QUIT PID                         take no more jobs, end after the last
 
 Signals: QUIT ends after the running jobs; USR2 too, but leaves those in containers and pods to the next start; TERM and INT interrupt them (`shutdown_timeout`), and a second one ends at \

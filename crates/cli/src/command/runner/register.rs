@@ -165,7 +165,7 @@ impl Answers {
         let has_image = executor.starts_with("docker") || executor == executor_kubernetes::NAME;
         let sets_image = args.set.iter().any(|it| {
             let key = it.split('=').next().unwrap_or_default().trim();
-            key.ends_with(".image")
+            key == "docker.image"
         });
         let given = args.docker_image.clone();
         let image = match given.or_else(|| variable("DOCKER_IMAGE")) {
