@@ -276,7 +276,12 @@ impl Entry {
         let (ended, mut polls_ended) = mpsc::unbounded_channel::<(Polled, Instant)>();
         let mut turns = JoinSet::new();
         for left in left {
-            let left = Turn::of_left(Arc::clone(&self.context), left, &self.numbers);
+            let left = Turn::of_left(
+                Arc::clone(&self.context),
+                left,
+                &self.numbers,
+                self.shutdown.clone(),
+            );
             let left = Arc::new(left);
             let worker = self.worker(Arc::clone(&left));
             let counted = self.turns.enter();
@@ -310,7 +315,7 @@ impl Entry {
                 () = next, if may_poll => {
                     polls += 1;
                     metrics.polls(polls);
-                    let new = Turn::new(Arc::clone(&self.context), ended.clone());
+                    let new = Turn::new(Arc::clone(&self.context), ended.clone(), self.shutdown.clone());
                     let worker = self.worker(Arc::new(new));
                     let counted = self.turns.enter();
                     let (metrics, stop) = (metrics.clone(), stop.clone());

@@ -42,6 +42,8 @@ const ACKNOWLEDGE_ATTEMPTS: u32 = 5;
 #[derive(Debug)]
 pub(crate) struct Turn {
     context: Arc<EntryContext>,
+    /// The stop of the process: a job that waits for a slot outlives a change of its entry.
+    shutdown: Cancellation,
     poll: Mutex<Option<Poll>>,
     /// The job to take over, in place of a poll.
     left: Mutex<Option<LeftJob>>,
@@ -95,6 +97,7 @@ impl Turn {
     pub(crate) fn new(
         context: Arc<EntryContext>,
         ended: mpsc::UnboundedSender<(Polled, Instant)>,
+        shutdown: Cancellation,
     ) -> Self {
         let poll = Poll {
             began: Instant::now(),
@@ -103,6 +106,7 @@ impl Turn {
         };
         Self {
             context,
+            shutdown,
             poll: Mutex::new(Some(poll)),
             left: Mutex::new(None),
             _reserved: None,
@@ -112,10 +116,16 @@ impl Turn {
     }
 
     /// Returns a turn that takes over a job of an earlier process, whose numbers are among these.
-    pub(crate) fn of_left(context: Arc<EntryContext>, left: LeftJob, numbers: &JobSlots) -> Self {
+    pub(crate) fn of_left(
+        context: Arc<EntryContext>,
+        left: LeftJob,
+        numbers: &JobSlots,
+        shutdown: Cancellation,
+    ) -> Self {
         let project = left.job.job_info.project_id;
         Self {
             context,
+            shutdown,
             poll: Mutex::new(None),
             _reserved: Some(numbers.reserve(project, left.note.slot())),
             left: Mutex::new(Some(left)),
@@ -159,7 +169,7 @@ impl Turn {
     }
 
     /// Makes a received job one of this process: a slot, a record on disk, the server's consent.
-    async fn accept(&self, mut job: Job, stop: &Cancellation) -> NextJob {
+    async fn accept(&self, mut job: Job) -> NextJob {
         let context = &self.context;
         let clone_url = context.settings.clone_url.as_deref();
         let clone_url = clone_url.and_then(|it| Url::parse(it).ok());
@@ -169,7 +179,7 @@ impl Turn {
         self.poll_ended(Polled::Job);
         let record = context.record(&job);
         // A job that is not acknowledged is another runner's after a while.
-        let Some(slot) = self.wait_for_slot(&record, stop).await else {
+        let Some(slot) = self.wait_for_slot(&record).await else {
             return NextJob::None;
         };
         let files = match context.process.outbox.accept(&record) {
@@ -213,14 +223,14 @@ impl Turn {
     }
 
     /// Waits for a slot, and keeps the job meanwhile. `None` if it is withdrawn, or the runner stops.
-    async fn wait_for_slot(&self, record: &JobRecord, stop: &Cancellation) -> Option<Slot> {
+    async fn wait_for_slot(&self, record: &JobRecord) -> Option<Slot> {
         let slot = self.context.process.slots.take();
         tokio::pin!(slot);
         loop {
             tokio::select! {
                 biased;
                 slot = &mut slot => return Some(slot),
-                _ = stop.canceled() => return None,
+                _ = self.shutdown.canceled() => return None,
                 () = sleep(WAITING) => {}
             }
             let update = JobUpdate {
@@ -238,7 +248,7 @@ impl Turn {
     }
 
     /// Takes over a job of an earlier process.
-    async fn take_over(&self, left: LeftJob, stop: &Cancellation) -> NextJob {
+    async fn take_over(&self, left: LeftJob) -> NextJob {
         let LeftJob {
             files,
             record,
@@ -248,7 +258,7 @@ impl Turn {
         let slot = tokio::select! {
             biased;
             // Its files are for the next process.
-            _ = stop.aborted() => return NextJob::Closed,
+            _ = self.shutdown.aborted() => return NextJob::Closed,
             slot = self.context.process.slots.take() => slot,
         };
         if job.runner_info.timeout > 0 {
@@ -368,7 +378,7 @@ impl JobSource for Turn {
         let _asking = Arc::clone(&self.context.process.asking);
         let left = self.left.lock().take();
         if let Some(left) = left {
-            return Ok(self.take_over(left, stop).await);
+            return Ok(self.take_over(left).await);
         }
         let session = self.context.open_session(request);
         let message = self.context.request(request, session.as_ref());
@@ -378,7 +388,7 @@ impl JobSource for Turn {
         };
         self.context.answered(&answer);
         match answer {
-            JobAnswer::Job(job) => return Ok(self.accept(*job, stop).await),
+            JobAnswer::Job(job) => return Ok(self.accept(*job).await),
             JobAnswer::None { last_update } => {
                 let is_first = message.last_update.is_empty() && !last_update.is_empty();
                 self.poll_ended(if is_first {
