@@ -221,6 +221,8 @@ fn single_runner_ends_after_its_jobs_or_without_any() {
     assert_eq!([1, 2, 3].map(is_ended), [true, true, false]);
     single(&["--wait-timeout", "1"]);
     assert!(is_ended(3));
+    let state = place.dir.path().join("home/runners/single-one");
+    assert!(state.is_dir() && !state.join("config.toml").exists());
     let (code, text) = place.run_without_config(&["run-single", "-u", &url, "-t", TOKEN]);
     assert_eq!(code, Some(2));
     assert!(text.contains("--executor is missing"), "{text}");
@@ -291,16 +293,47 @@ fn signal_to_end_interrupts_jobs_and_reports_them() {
     let place = Place::new();
     place.register();
     let runner = place.start();
-    place.queue(1, "echo begin; sleep 600");
-    assert!(
-        place
-            .server
-            .wait_until(PATIENCE, |it| !it.trace(1).is_empty())
+    place.queue(
+        1,
+        "trap 'echo the script ends; exit 9' TERM; echo it begins; while :; do sleep 0.1; done",
     );
+    place.wait_for_text(1, "it begins\n");
     signal(&runner, Signal::TERM);
     assert_eq!(ended(runner), Some(0));
     let end = place.server.final_update(1).unwrap();
     assert_eq!(end["failure_reason"], "runner_interrupted");
+    let log = String::from_utf8_lossy(&place.server.trace(1)).into_owned();
+    assert!(log.contains("the script ends\n"), "{log}");
+}
+
+#[test]
+fn registration_token_creates_a_runner() {
+    let place = Place::new();
+    place.server.next_runner_token("glrt-created");
+    let url = place.server.url();
+    let words = [
+        "register",
+        "-n",
+        "-u",
+        &url,
+        "-r",
+        "GR1348941abcdefghi",
+        "--name",
+        "one",
+    ];
+    let register = |options: &[&str]| place.run(&[&words, options].concat());
+    let (code, text) = register(&["--executor", "docker"]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("--docker-image is missing"), "{text}");
+    assert_eq!(place.server.calls().len(), 0);
+    let (code, text) = register(&["--executor", "shell", "--tag-list", "a,b"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(place.server.calls()[0].endpoint, Endpoint::Register);
+    let config = fs::read_to_string(place.config()).unwrap();
+    assert!(
+        config.contains("\"glrt-created\"") && !config.contains("GR13"),
+        "{config}"
+    );
 }
 
 #[test]

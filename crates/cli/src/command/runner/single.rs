@@ -41,7 +41,7 @@ pub(super) fn run(args: &RunnerRunSingleArgs) -> Result<Exit, Failure> {
     edit.save().map_err(Failure::environment)?;
     let seconds = |number: u64| Some(Duration::from_secs(number)).filter(|it| !it.is_zero());
     let runner = Runner {
-        config,
+        config: config.clone(),
         strictness: Strictness::Strict,
         working_directory: args.working_directory.clone(),
         state,
@@ -50,5 +50,8 @@ pub(super) fn run(args: &RunnerRunSingleArgs) -> Result<Exit, Failure> {
             without_job: seconds(args.wait_timeout),
         },
     };
-    runner.run()
+    let done = runner.run();
+    // It has the token, and the next start writes it again.
+    let _ = fs::remove_file(config);
+    done
 }
