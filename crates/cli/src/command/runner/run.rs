@@ -289,7 +289,8 @@ impl ConfigWatch {
 
     fn read_if_changed(&mut self, reload: &watch::Sender<Option<Settings>>) {
         let now = stamp(&self.path);
-        if now != self.seen {
+        // An empty file is one that an editor is writing; it would remove all runners.
+        if now != self.seen && !matches!(now, Some((_, 0))) {
             self.read_now(reload);
         }
     }
