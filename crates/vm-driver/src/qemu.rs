@@ -179,12 +179,8 @@ impl QemuHost {
         if let Some(accelerator) = description.accelerator.clone() {
             return self.launch_with(&accelerator, files, description);
         }
-        let device = Path::new("/dev/kvm");
-        let usable = File::options().write(true).open(device);
         // On a host that is a virtual machine itself, KVM may be there and fail.
-        let launched = usable
-            .map_err(failed("open", device))
-            .and_then(|_| self.launch_with("kvm", files, description));
+        let launched = usable_kvm().and_then(|()| self.launch_with("kvm", files, description));
         let accelerator = match launched {
             Ok(()) => "kvm",
             Err(reason) => {
@@ -282,6 +278,26 @@ impl QemuHost {
             .map_err(|error| Failure::system(format!("ask QEMU for its port: {error}")))?;
         Ok(())
     }
+}
+
+/// Checks that KVM runs on the processor. A KVM in software, as some virtual machines have it, starts QEMU's machines, but these
+/// hang in their firmware or when they continue from memory.
+fn usable_kvm() -> Result<(), NotReady> {
+    let device = Path::new("/dev/kvm");
+    File::options()
+        .write(true)
+        .open(device)
+        .map_err(failed("open", device))?;
+    let processor = Path::new("/proc/cpuinfo");
+    let text = fs::read_to_string(processor).map_err(failed("read", processor))?;
+    if text
+        .split_whitespace()
+        .any(|it| matches!(it, "vmx" | "svm"))
+    {
+        return Ok(());
+    }
+    let reason = "/dev/kvm is a KVM in software: the processor has neither VT-x nor AMD-V";
+    Err(Failure::system(reason).into())
 }
 
 /// Returns the disk of an image.
