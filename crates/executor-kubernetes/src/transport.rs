@@ -36,43 +36,65 @@ pub(crate) fn client(mut access: Config) -> Result<Client, BoxError> {
 }
 
 fn without_proxy(access: Config) -> Result<Client, kube::Error> {
-    let mut connector = HttpConnector::new();
-    connector.enforce_http(false);
-    connector.set_nodelay(true);
-    connector.set_connect_timeout(Some(CONNECT));
-    let connector = access.rustls_https_connector_with_connector(connector)?;
-    let sender = ServiceBuilder::new()
-        .layer(access.extra_headers_layer()?)
-        .map_err(BoxError::from)
-        .service(
-            hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector),
-        );
     let uris = access.base_uri_layer();
+    let headers = access.extra_headers_layer()?;
     let namespace = access.default_namespace.clone();
+    let connections = move |access: &Config| {
+        let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT));
+        let connector = access.rustls_https_connector_with_connector(connector)?;
+        let client =
+            hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
+        let sender = ServiceBuilder::new()
+            .layer(headers.clone())
+            .map_err(BoxError::from);
+        Ok(sender.service(client))
+    };
+    let login = Login {
+        header: access.auth_layer()?.map(Arc::new),
+        sender: connections(&access)?,
+        readings: 0,
+    };
     let transport = Transport {
-        login: Arc::new(Mutex::new(login(&access)?)),
+        login: Arc::new(Mutex::new(login)),
         access: Arc::new(access),
-        sender,
+        connections: Arc::new(connections),
     };
     Ok(Client::new(uris.layer(transport), namespace))
 }
 
 /// Adds the login to requests.
 ///
-/// `kube` reads a login again when its time is over, but not when the API server refuses it before. Without a login of that kind, a refused
-/// request is not repeated.
-#[derive(Clone)]
+/// `kube` reads a login again when its time is over, but not when the API server refuses it before, and certificates never. Without a
+/// login that may have changed, a refused request is not repeated.
 struct Transport<S> {
     access: Arc<Config>,
-    login: Arc<Mutex<Login>>,
-    sender: S,
+    login: Arc<Mutex<Login<S>>>,
+    connections: Arc<Connections<S>>,
 }
 
-/// `None` without a header: certificates are the login of the connection.
-type Login = Option<Arc<AuthLayer>>;
+/// Makes the sender of requests, which reads the certificates.
+type Connections<S> = dyn Fn(&Config) -> Result<S, kube::Error> + Send + Sync;
 
-fn login(access: &Config) -> Result<Login, kube::Error> {
-    Ok(access.auth_layer()?.map(Arc::new))
+#[derive(Clone)]
+struct Login<S> {
+    /// `None` if the certificate of a connection is the login.
+    header: Option<Arc<AuthLayer>>,
+    sender: S,
+    /// How often it was read again.
+    readings: u64,
+}
+
+impl<S> Clone for Transport<S> {
+    fn clone(&self) -> Self {
+        Self {
+            access: Arc::clone(&self.access),
+            login: Arc::clone(&self.login),
+            connections: Arc::clone(&self.connections),
+        }
+    }
 }
 
 impl<S, B> Transport<S>
@@ -83,13 +105,14 @@ where
 {
     async fn send(self, request: Request<Body>) -> Result<Response<B>, BoxError> {
         let copy = self.may_change().then(|| copy(&request)).flatten();
-        let used = self.login.lock().await.clone();
-        let mut answer = self.send_as(used.as_deref(), request).await?;
+        let login = self.login.lock().await.clone();
+        let refused = login.readings;
+        let mut answer = self.send_as(login, request).await?;
         if answer.status() == StatusCode::UNAUTHORIZED
             && let Some(copy) = copy
         {
-            let login = self.renewed(used).await?;
-            answer = self.send_as(login.as_deref(), copy).await?;
+            let login = self.renewed(refused).await?;
+            answer = self.send_as(login, copy).await?;
         }
         let status = answer.status();
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
@@ -101,13 +124,12 @@ where
 
     async fn send_as(
         &self,
-        login: Option<&AuthLayer>,
+        login: Login<S>,
         request: Request<Body>,
     ) -> Result<Response<B>, BoxError> {
-        let sender = self.sender.clone();
-        let sent = match login {
-            Some(login) => login.layer(sender).oneshot(request).await,
-            None => return sender.oneshot(request).await,
+        let sent = match login.header {
+            Some(header) => header.layer(login.sender).oneshot(request).await,
+            None => return login.sender.oneshot(request).await,
         };
         sent.map_err(|error| plugin::in_words(error, &self.access))
     }
@@ -115,19 +137,40 @@ where
     /// Returns whether another reading of the login may have another result.
     fn may_change(&self) -> bool {
         let login = &self.access.auth_info;
-        login.exec.is_some() || login.token_file.is_some() || login.auth_provider.is_some()
+        login.exec.is_some()
+            || login.token_file.is_some()
+            || login.auth_provider.is_some()
+            || login.client_certificate.is_some()
     }
 
-    /// Reads the login again, unless another request has done so since `refused` was read.
-    async fn renewed(&self, refused: Login) -> Result<Login, BoxError> {
+    /// Reads the login again, unless another request has done so since `refused` readings.
+    async fn renewed(&self, refused: u64) -> Result<Login<S>, BoxError> {
         let mut current = Arc::clone(&self.login).lock_owned().await;
-        if current.as_ref().map(Arc::as_ptr) != refused.as_ref().map(Arc::as_ptr) {
+        if current.readings != refused {
             return Ok(current.clone());
         }
-        let access = Arc::clone(&self.access);
+        let Self {
+            access,
+            connections,
+            ..
+        } = self.clone();
         // It may start a program, whose answer counts also if it comes after the end of this request.
         let renewing = tokio::task::spawn_blocking(move || {
-            *current = login(&access).map_err(|error| plugin::in_words(error.into(), &access))?;
+            let read = || -> Result<_, kube::Error> {
+                let header = access.auth_layer()?.map(Arc::new);
+                let sender = match &header {
+                    Some(_) => None,
+                    None => Some(connections(&access)?),
+                };
+                Ok((header, sender))
+            };
+            let (header, sender) =
+                read().map_err(|error| plugin::in_words(error.into(), &access))?;
+            current.header = header;
+            current.readings += 1;
+            if let Some(sender) = sender {
+                current.sender = sender;
+            }
             Ok(current.clone())
         });
         renewing.await?

@@ -4,12 +4,13 @@ use crate::faults::{COUNT, count_in, count_through, freeze_for};
 use crate::front::{Front, Kind, Refusal};
 use crate::support::{BUSYBOX, Cluster, Relay, is_long, job, open};
 use crate::user::User;
-use executor_core::TraceStream;
 use executor_core::ability::{TerminalRequest, TerminalSize};
 use executor_core::prelude::*;
+use executor_core::{TraceStream, chain};
 use executor_testkit::CommandBuilder;
 use http::StatusCode;
 use kube::api::DeleteParams;
+use kube::config::Kubeconfig;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -111,6 +112,38 @@ async fn refused_token_is_replaced() {
         assert_eq!(warnings, "");
     })
     .await;
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_certificate_is_read_again() {
+    // R-STEP-54
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    let file = cluster.config.kubeconfig.as_ref().unwrap();
+    let mut kubeconfig = Kubeconfig::read_from(file).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).display().to_string();
+    let login = kubeconfig.auth_infos[0].auth_info.as_mut().unwrap();
+    let valid = [&mut login.client_certificate, &mut login.client_key];
+    let pair = [at("certificate"), at("key")];
+    let valid = valid.map(|it| it.take().unwrap());
+    login.client_certificate = Some(pair[0].clone());
+    login.client_key = Some(pair[1].clone());
+    std::fs::write(at("kubeconfig"), serde_json::to_vec(&kubeconfig).unwrap()).unwrap();
+    cluster.config.kubeconfig = Some(directory.path().join("kubeconfig"));
+
+    let unknown = rcgen::generate_simple_self_signed(["jobs".to_owned()]).unwrap();
+    std::fs::write(&pair[0], unknown.cert.pem()).unwrap();
+    std::fs::write(&pair[1], unknown.signing_key.serialize_pem()).unwrap();
+    let provider = cluster.provider();
+    let refused = provider.sweep(|_, _| false).await.unwrap_err();
+    assert!(chain(&refused).contains("Unauthorized"), "{refused:?}");
+    for (valid, file) in valid.iter().zip(&pair) {
+        std::fs::copy(valid, file).unwrap();
+    }
+    provider.sweep(|_, _| false).await.unwrap();
     cluster.end().await;
 }
 
