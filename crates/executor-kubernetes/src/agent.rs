@@ -29,6 +29,13 @@ const UPLOAD: Duration = Duration::from_mins(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// The pauses before attempts to reach a container that should run, and is not reported yet.
+const EARLY: [Duration; 3] = [
+    Duration::from_millis(400),
+    Duration::from_millis(300),
+    Duration::from_millis(300),
+];
+
 /// Begins the line after which a connection leads to the agent.
 const STARTED: &str = "= start ";
 
@@ -106,12 +113,12 @@ impl PodAgent {
         cluster: Arc<Cluster>,
         pod: &str,
         seen: watch::Receiver<Seen>,
-        directories: &[&str],
+        directories: &[impl AsRef<str>],
         trace: Option<Arc<dyn JobTrace>>,
     ) -> Result<Self, KubernetesError> {
         let mut words = String::new();
         for directory in directories {
-            let word = quote_sh(directory);
+            let word = quote_sh(directory.as_ref());
             let word = word.map_err(|error| KubernetesError::Config(error.to_string()))?;
             words.extend([" ", &word]);
         }
@@ -150,6 +157,35 @@ impl PodAgent {
         let (stream, found) = opening.await?;
         *self.first.lock() = Some(stream);
         Ok(found)
+    }
+
+    /// Connects as soon as the container of a pod runs, without waiting for the report of its node; `None` if that has come, or
+    /// all attempts failed.
+    pub(crate) async fn start_early(
+        &self,
+        agent: &Agent,
+        cancellation: &Cancellation,
+    ) -> Option<Found> {
+        let program = Program::of(agent).ok()?;
+        let mut seen = self.seen.clone();
+        let is_waiting = |it: &Seen| matches!(it, Seen::Nothing | Seen::Pod(PodState::Pending(_)));
+        seen.wait_for(|it| !is_waiting(it)).await.ok()?;
+        for pause in EARLY {
+            tokio::select! {
+                () = sleep(pause) => {}
+                _ = seen.wait_for(|it| *it != Seen::Pod(PodState::Starting)) => return None,
+            }
+            match self.open(Some(&program), cancellation).await {
+                Ok((stream, found)) => {
+                    *self.first.lock() = Some(stream);
+                    return Some(found);
+                }
+                // There may be no container yet.
+                Err(error) if error.is_temporary() => {}
+                Err(_) => return None,
+            }
+        }
+        None
     }
 
     /// Does something again while the connection breaks and the pod runs, for as long as the API server may be away.

@@ -1,6 +1,6 @@
 //! A pod that was created, until it is gone.
 
-use crate::agent::ended;
+use crate::agent::{Found, PodAgent, ended};
 use crate::cluster::Cluster;
 use crate::config::KubernetesConfig;
 use crate::error::KubernetesError;
@@ -8,10 +8,13 @@ use crate::pod::Objects;
 use crate::state::{PodState, ServiceEnds};
 use crate::watch::{Followed, Seen};
 use executor_core::{Cancellation, JobTrace, JobTraceExt, Retryability};
+use futures_util::future::{Either, select};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use steps::agent::Agent;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 /// How long a stop waits for the answer to a request that creates something.
@@ -116,6 +119,35 @@ impl Created {
         }
     }
 
+    /// Returns the connector to the pod's agent. Each connection creates `directories`.
+    pub(crate) fn agent(
+        &self,
+        directories: &[impl AsRef<str>],
+        trace: Option<Arc<dyn JobTrace>>,
+    ) -> Result<PodAgent, KubernetesError> {
+        let (cluster, seen) = (Arc::clone(&self.cluster), self.followed.seen.clone());
+        PodAgent::new(cluster, &self.name, seen, directories, trace)
+    }
+
+    /// Waits until the container of the job runs, or the agent can be reached there before the node reports that.
+    pub(crate) async fn await_agent(
+        &mut self,
+        agent: &PodAgent,
+        program: Option<&Agent>,
+        patience: Duration,
+        cancellation: &Cancellation,
+    ) -> Result<Option<Found>, KubernetesError> {
+        let early = pin!(async { agent.start_early(program?, cancellation).await });
+        let running = pin!(self.await_running(patience, cancellation));
+        match select(early, running).await {
+            Either::Left((None, running)) => running.await.map(|()| None),
+            Either::Left((found, _)) => Ok(found),
+            // An attempt may be under way.
+            Either::Right((Ok(()), early)) => Ok(early.await),
+            Either::Right((Err(error), _)) => Err(error),
+        }
+    }
+
     /// Waits until the container of the job runs.
     pub(crate) async fn await_running(
         &mut self,
@@ -155,6 +187,7 @@ impl Created {
                     why = Some(message);
                     deadline = deadline.min(Instant::now() + BLIND);
                 }
+                Seen::Pod(PodState::Starting) => deadline = began + patience,
                 Seen::Nothing => {}
             }
             tokio::select! {

@@ -8,7 +8,6 @@ use crate::created::Created;
 use crate::error::{KubernetesError, no_agent};
 use crate::exec::PodExec;
 use crate::link::{Link, program};
-use crate::login::login;
 use crate::memory::oom_kills;
 use crate::place::{self, PodPlace};
 use crate::pod::overwrite::namespace_of;
@@ -36,14 +35,10 @@ use steps::agent::Agent;
 use steps::{
     RecordedRun, RecordedRuns, RunId, RunRecord, RunSpec, RunTiming, StepsClient, StepsError,
 };
-use tokio::time::{Instant, sleep};
 
 /// The directory for builds, and that for caches, unless the runner's settings name others.
 pub(crate) const BUILDS: &str = "/builds";
 pub(crate) const CACHE: &str = "/cache";
-
-/// The pause before a pod is created again that a quota has refused.
-const QUOTA_PAUSE: Duration = Duration::from_secs(2);
 
 /// The exit code of a script that was killed.
 const KILLED: ExitCode = ExitCode(137);
@@ -168,7 +163,14 @@ impl KubernetesExecutor {
             EngineChoice::Agent => Ok(program().await?),
             EngineChoice::Auto => program().await.map_err(|error| error.chain()),
         };
-        let place = self.create(&cluster, cancellation).await?;
+        let (place, early) = self
+            .create(&cluster, program.as_ref().ok(), cancellation)
+            .await?;
+        if let Some((agent, found)) = early {
+            let grace = self.config().orphan_grace();
+            let link = Link::of(agent, found, grace, cancellation).await?;
+            return Ok((place, Opened::Agent(link)));
+        }
         let reason = match program {
             Err(reason) => reason,
             Ok(program) => match self.link(Some(program), cancellation).await {
@@ -211,12 +213,12 @@ impl KubernetesExecutor {
     }
 
     /// Returns a new name for a pod of the job.
-    fn name(&self) -> Result<String, BuildError> {
+    pub(crate) fn name(&self) -> Result<String, BuildError> {
         let job = self.base.options()?.job.id;
         Ok(format!("runwright-{job}-{:08x}", fastrand::u32(..)))
     }
 
-    fn place(&self, pod: &str, cluster: &Cluster) -> Result<PodPlace, BuildError> {
+    pub(crate) fn place(&self, pod: &str, cluster: &Cluster) -> Result<PodPlace, BuildError> {
         Ok(PodPlace {
             pod: pod.to_owned(),
             cluster: cluster.place.clone(),
@@ -225,7 +227,7 @@ impl KubernetesExecutor {
         })
     }
 
-    fn objects(
+    pub(crate) fn objects(
         &self,
         cluster: &Cluster,
         name: &str,
@@ -247,93 +249,6 @@ impl KubernetesExecutor {
         })?;
         Ok(objects)
     }
-
-    /// Creates the pod, and waits until the container of the job runs. An image that cannot be pulled is tried with each of its pull
-    /// policies; a pod that a quota refuses is created when others have ended.
-    async fn create(
-        &mut self,
-        cluster: &Arc<Cluster>,
-        cancellation: &Cancellation,
-    ) -> Result<PodPlace, BuildError> {
-        let options = self.base.options()?;
-        let trace = Arc::clone(&options.trace);
-        let (login, warning) = login(&options.job, &options.variables);
-        let mut pulls = BTreeMap::new();
-        let clusters = Arc::clone(&self.clusters);
-        let (mut turn, mut began) = (None, Instant::now());
-        let (mut name, mut is_named) = (self.name()?, false);
-        loop {
-            let objects = self.objects(cluster, &name, login.as_deref(), &pulls)?;
-            if pulls.is_empty() && !is_named {
-                for warning in warning.iter().chain(&objects.warnings) {
-                    trace.warning_line(warning);
-                }
-            }
-            if !is_named {
-                let line = format!("Using pod {name} in namespace {}", cluster.namespace);
-                trace.system_line(&line);
-                is_named = true;
-            }
-            let place = self.place(&name, cluster)?;
-            // Before it can exist.
-            let created = match &mut self.created {
-                Some(created) if created.name == name => created,
-                created => created.insert(Created::new(cluster, &name)),
-            };
-            created.owns_namespace = clusters.config.namespace_per_job;
-            let sent = created.send(&objects, cancellation).await;
-            let started = match sent {
-                Ok(()) => {
-                    // The next job may try whether there is more room.
-                    turn = None;
-                    let patience = clusters.config.patience();
-                    created.await_running(patience, cancellation).await
-                }
-                sent => sent,
-            };
-            let Err(error) = started else {
-                return Ok(place);
-            };
-            if error.is_quota() {
-                clusters.note_quota();
-                if turn.is_none() {
-                    trace.warning_line(&format!("{error}; waiting for other pods to end"));
-                    turn = Some(tokio::select! {
-                        turn = clusters.turn() => turn,
-                        cause = cancellation.canceled() => return Err(cause.into()),
-                    });
-                    began = Instant::now();
-                    continue;
-                }
-                let patience = clusters.config.patience();
-                if began.elapsed() >= patience {
-                    let line = format!(
-                        "there was no room for {} s; with a longer `poll-timeout` jobs wait longer",
-                        patience.as_secs()
-                    );
-                    trace.warning_line(&line);
-                    return Err(BuildError::from(error).given_up());
-                }
-                tokio::select! {
-                    () = sleep(QUOTA_PAUSE) => continue,
-                    cause = cancellation.canceled() => return Err(cause.into()),
-                }
-            }
-            let Some(container) = created.unpulled() else {
-                return Err(error.into());
-            };
-            let next = pulls.get(&container).copied().unwrap_or_default() + 1;
-            let policies = objects.policies.get(&container);
-            if policies.is_none_or(|count| next >= *count) {
-                return Err(error.into());
-            }
-            let line = format!("{error}; the next pull policy of the image is tried");
-            trace.warning_line(&line);
-            pulls.insert(container, next);
-            created.remove_pod().await?;
-            (name, is_named) = (self.name()?, false);
-        }
-    }
 }
 
 impl AgentStages {
@@ -346,7 +261,7 @@ impl AgentStages {
 }
 
 /// Returns the directories that exist before the first stage.
-fn directories(dirs: &BuildDirs) -> [&str; 3] {
+pub(crate) fn directories(dirs: &BuildDirs) -> [&str; 3] {
     [&dirs.builds_dir, &dirs.cache_dir, parent(&dirs.project_dir)]
 }
 

@@ -7,6 +7,7 @@ mod bare;
 mod check;
 mod cluster;
 mod config;
+mod create;
 mod created;
 mod error;
 mod exec;

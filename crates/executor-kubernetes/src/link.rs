@@ -30,14 +30,18 @@ impl Link {
         lost_after: Duration,
         cancellation: &Cancellation,
     ) -> Result<Self, BuildError> {
-        let agent = PodAgent::new(
-            Arc::clone(&created.cluster),
-            &created.name,
-            created.followed.seen.clone(),
-            directories,
-            trace,
-        )?;
+        let agent = created.agent(directories, trace)?;
         let found = agent.start(program, cancellation).await?;
+        Self::of(agent, found, lost_after, cancellation).await
+    }
+
+    /// Returns the client of an agent that listens.
+    pub(crate) async fn of(
+        agent: PodAgent,
+        found: Found,
+        lost_after: Duration,
+        cancellation: &Cancellation,
+    ) -> Result<Self, BuildError> {
         let agent = Arc::new(agent);
         let options = ClientOptions {
             // The API server may ask for a pause, or a login be read again.

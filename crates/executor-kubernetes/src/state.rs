@@ -1,13 +1,15 @@
 //! What Kubernetes says of a pod: a pure function of the object.
 
 use crate::pod::BUILD;
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod, PodStatus};
 
 /// How far a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PodState {
     /// It may still start; the reason why it has not, if there is one.
     Pending(Option<String>),
+    /// It has a node and all its services, so the container of the job runs at any moment. The node reports it up to a second later.
+    Starting,
     /// The container of the job runs. Services may have ended meanwhile.
     Running(Vec<ServiceEnds>),
     /// It runs no longer, or never will.
@@ -71,7 +73,7 @@ impl PodState {
             may_retry,
             unpulled: None,
         };
-        let status = pod.status.clone().unwrap_or_default();
+        let status = status_of(pod);
         let conditions = status.conditions.iter().flatten();
         let condition = |name: &str, value: &str| {
             let mut conditions = conditions.clone();
@@ -155,8 +157,39 @@ impl PodState {
             let reason = it.reason.clone().unwrap_or_default();
             words(&[&reason, &it.message.clone().unwrap_or_default()])
         });
+        if condition("PodScheduled", "True").is_some() && may_start(pod, &status) {
+            return Self::Starting;
+        }
         Self::Pending(reason)
     }
+}
+
+/// Returns the status of a pod, with the images of services as its specification names them: an image with several names has any of
+/// them in the status.
+fn status_of(pod: &Pod) -> PodStatus {
+    let mut status = pod.status.clone().unwrap_or_default();
+    let specs = pod.spec.as_ref().and_then(|it| it.init_containers.as_ref());
+    for it in status.init_container_statuses.iter_mut().flatten() {
+        let mut specs = specs.into_iter().flatten();
+        let spec = specs.find(|spec| spec.name == it.name);
+        if let Some(image) = spec.and_then(|spec| spec.image.clone()) {
+            it.image = image;
+        }
+    }
+    status
+}
+
+/// Returns whether the container of the job waits for nothing but its node.
+fn may_start(pod: &Pod, status: &PodStatus) -> bool {
+    let Some(spec) = &pod.spec else {
+        return false;
+    };
+    // The report comes after the hook, on which scripts may depend.
+    let mut hooks = spec.containers.iter().flat_map(|it| &it.lifecycle);
+    let reported = status.init_container_statuses.iter().flatten();
+    let started = reported.filter(|it| it.started == Some(true)).count();
+    started == spec.init_containers.as_ref().map_or(0, Vec::len)
+        && hooks.all(|it| it.post_start.is_none())
 }
 
 /// Returns whether the image of a container is not there and cannot be pulled.
@@ -245,7 +278,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn state(status: &Value) -> PodState {
-        let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": status });
+        let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": { "containers": [] }, "status": status });
         PodState::of(&serde_json::from_value(pod).unwrap())
     }
 
@@ -337,7 +370,33 @@ mod tests {
             condition("PodScheduled", "False"),
             PodState::Pending(Some("R: 0/1 nodes".to_owned()))
         );
-        assert_eq!(condition("PodScheduled", "True"), PodState::Pending(None));
+        assert_eq!(condition("PodScheduled", "True"), PodState::Starting);
+    }
+
+    #[test]
+    fn container_starts_after_its_services() {
+        let pod = |services: &Value, lifecycle: &Value| {
+            let build = json!({ "name": "build", "lifecycle": lifecycle });
+            let pod = json!({
+                "metadata": {},
+                "spec": { "containers": [build], "initContainers": [{ "name": "svc-0", "image": "web:1" }] },
+                "status": {
+                    "phase": "Pending",
+                    "conditions": [{ "type": "PodScheduled", "status": "True" }],
+                    "initContainerStatuses": services,
+                },
+            });
+            PodState::of(&serde_json::from_value(pod).unwrap())
+        };
+        let none = json!({});
+        assert_eq!(pod(&json!([]), &none), PodState::Pending(None));
+        let mut service = container("svc-0", &json!({ "running": {} }));
+        let unready = PodState::Pending(Some("the service svc-0 (web:1) is not ready".to_owned()));
+        assert_eq!(pod(&json!([service]), &none), unready);
+        service["started"] = json!(true);
+        assert_eq!(pod(&json!([service]), &none), PodState::Starting);
+        let hook = json!({ "postStart": { "exec": { "command": ["true"] } } });
+        assert_eq!(pod(&json!([service]), &hook), PodState::Pending(None));
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod stage;
 
 pub(crate) use stage::BareStage;
 
-use crate::agent::{Found, PodAgent};
+use crate::agent::Found;
 use crate::created::Created;
 use crate::error::KubernetesError;
 use crate::exec::PodExec;
@@ -46,8 +46,7 @@ impl BarePod {
             &alive,
             " || exit 1\ncommand -v bash || :",
         ]);
-        let (cluster, seen) = (&created.cluster, &created.followed.seen);
-        let pod = PodAgent::new(Arc::clone(cluster), &created.name, seen.clone(), &[], None)?;
+        let pod = created.agent(&[""; 0], None)?;
         let exec = pod.exec.clone();
         let bash = tokio::select! {
             bash = pod.again(|| exec.run(&script, &[], OPEN_WITHIN)) => bash?,

@@ -212,6 +212,30 @@ async fn busy_api_server_is_asked_again_when_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn job_begins_by_the_report_if_no_attempt_before_reaches_its_container() {
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    let attempts = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&attempts);
+    let _front = Front::before(&mut cluster, move |kind| {
+        let is_early = *kind == Kind("exec") && count.fetch_add(1, Ordering::Relaxed) < 3;
+        is_early.then(|| Refusal {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            header: None,
+            body: "container not found (\"build\")".to_owned(),
+        })
+    })
+    .await;
+    let provider = cluster.provider();
+    let opened = open(&provider, job(BUSYBOX)).await;
+    let mut opened = opened.map_err(|it| it.0.chain()).unwrap();
+    assert!(attempts.load(Ordering::Relaxed) > 3);
+    opened.executor.cleanup().await.unwrap();
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pod_that_ends_while_the_history_expires_is_noticed() {
     let Some(mut cluster) = Cluster::with_labels(&[]).await else {
         return;
