@@ -1,6 +1,6 @@
 //! Azure Key Vault, with a login by federated credential.
 
-use super::client::{Client, Login, get_with};
+use super::client::{Client, Login, get_with, text_at};
 use super::{CloudEndpoints, address, optional_text, text};
 use executor_core::job::SecretString;
 use job_runner::SecretError;
@@ -46,13 +46,13 @@ pub(super) async fn read(
     let token = client
         .log_in(Login {
             request: login,
-            token_at: "/access_token",
+            token_of: |answer| text_at(answer, "/access_token"),
             jwt,
             key: application,
         })
         .await?;
     let request = get_with(url, "authorization", format!("Bearer {}", token.expose()));
-    let answer = client.read(&request, &token).await?;
+    let answer = client.read(&request, &[token.expose()]).await?;
     let value = answer.as_ref().and_then(|it| it["value"].as_str());
     Ok(value.map(Into::into))
 }

@@ -27,8 +27,8 @@ pub(super) struct Client {
 /// A request for an access token.
 pub(super) struct Login {
     pub(super) request: Request,
-    /// Where the token is in the answer, as a JSON pointer.
-    pub(super) token_at: &'static str,
+    /// Finds the token in the answer.
+    pub(super) token_of: fn(&[u8]) -> Option<String>,
     /// The ID token with which the job identifies itself.
     pub(super) jwt: String,
     /// What else distinguishes this login from others at the same address.
@@ -56,7 +56,7 @@ impl Client {
     pub(super) async fn log_in(&self, login: Login) -> Result<SecretString, SecretError> {
         let Login {
             request,
-            token_at,
+            token_of,
             jwt,
             key,
         } = login;
@@ -68,10 +68,9 @@ impl Client {
         }
         let response = self.send(&request).await?;
         if !is_success(&response) {
-            return Err(failed("the login failed: ", &response, &jwt));
+            return Err(failed("the login failed: ", &response, &[&jwt]));
         }
-        let answer = json(&response)?;
-        let token = answer.pointer(token_at).and_then(Value::as_str);
+        let token = token_of(&response.body);
         let token = token.filter(|it| !it.is_empty()).ok_or_else(|| {
             let server = server(&response);
             refused(format!("{server} answered a login without a token"))
@@ -81,18 +80,18 @@ impl Client {
         Ok(token)
     }
 
-    /// Returns the answer to a request with an access token; `None` if the server does not have it.
+    /// Returns the answer to a request with these access tokens; `None` if the server does not have it.
     pub(super) async fn read(
         &self,
         request: &Request,
-        token: &SecretString,
+        tokens: &[&str],
     ) -> Result<Option<Value>, SecretError> {
         let response = self.send(request).await?;
-        if response.status == 404 {
+        if response.status == 404 || is_absent_in_aws(&response) {
             return Ok(None);
         }
         if !is_success(&response) {
-            return Err(failed("", &response, token.expose()));
+            return Err(failed("", &response, tokens));
         }
         json(&response).map(Some)
     }
@@ -137,6 +136,30 @@ pub(super) fn get_with(url: web::Url, header: &'static str, value: String) -> Re
     }
 }
 
+/// Returns a text of a JSON answer.
+pub(super) fn text_at(answer: &[u8], pointer: &str) -> Option<String> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    answer.pointer(pointer)?.as_str().map(str::to_owned)
+}
+
+fn is_absent_in_aws(response: &Response) -> bool {
+    let kind = text_at(&response.body, "/__type");
+    response.status == 400 && kind.is_some_and(|it| it.ends_with("ResourceNotFoundException"))
+}
+
+/// Returns whether AWS has too many requests, or its login cannot reach GitLab: the status is 400 then.
+fn is_busy_aws(response: &Response) -> bool {
+    let text = String::from_utf8_lossy(&response.body);
+    let code = text_at(&response.body, "/__type");
+    let code = code.or_else(|| Some(between(&text, "<Code>", "</Code>")?.to_owned()));
+    code.is_some_and(|it| it.contains("Throttl") || it == "IDPCommunicationError")
+}
+
+fn between<'t>(text: &'t str, begin: &str, end: &str) -> Option<&'t str> {
+    let (_, text) = text.split_once(begin)?;
+    Some(text.split_once(end)?.0)
+}
+
 fn is_success(response: &Response) -> bool {
     (200..300).contains(&response.status)
 }
@@ -150,12 +173,13 @@ fn json(response: &Response) -> Result<Value, SecretError> {
         .map_err(|_| refused(format!("the answer of {} is not JSON", server(response))))
 }
 
-/// Returns the error of an answer that is no success, without the token of its request.
-fn failed(what: &str, response: &Response, token: &str) -> SecretError {
+/// Returns the error of an answer that is no success, without the tokens of its request.
+fn failed(what: &str, response: &Response, tokens: &[&str]) -> SecretError {
     let status = response.status;
     let mut text = format!("{what}{} answers {status}", server(response));
     if let Some(reason) = reason(response) {
-        let reason = reason.replace(token, "[MASKED]");
+        let masked = tokens.iter().filter(|token| !token.is_empty());
+        let reason = masked.fold(reason, |reason, token| reason.replace(token, "[MASKED]"));
         let reason = reason
             .chars()
             .map(|it| if it.is_control() { ' ' } else { it });
@@ -165,18 +189,28 @@ fn failed(what: &str, response: &Response, token: &str) -> SecretError {
     match status {
         // 412: a standby server of Vault does not have the newest state yet.
         408 | 412 | 429 | 500.. => SecretError::Unavailable(text),
+        400 if is_busy_aws(response) => SecretError::Unavailable(text),
         _ => refused(text),
     }
 }
 
-/// Returns the explanation of Vault, Google or Microsoft.
+/// Returns the explanation of Vault, Google, Microsoft or AWS, whose logins answer in XML.
 fn reason(response: &Response) -> Option<String> {
-    let answer: Value = serde_json::from_slice(&response.body).ok()?;
+    let Ok(answer) = serde_json::from_slice::<Value>(&response.body) else {
+        let text = String::from_utf8_lossy(&response.body);
+        return Some(between(&text, "<Message>", "</Message>")?.to_owned());
+    };
     if let Some(errors) = answer["errors"].as_array() {
         let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
         return Some(errors.join("; ")).filter(|text| !text.is_empty());
     }
-    let texts = ["/error_description", "/error/message", "/error"];
+    let texts = [
+        "/error_description",
+        "/error/message",
+        "/error",
+        "/message",
+        "/Message",
+    ];
     let mut texts = texts.iter().filter_map(|at| answer.pointer(at)?.as_str());
     texts.next().map(str::to_owned)
 }

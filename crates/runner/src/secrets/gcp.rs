@@ -1,6 +1,6 @@
 //! Google Secret Manager, with a login by workload identity federation.
 
-use super::client::{Client, Login, get_with, post_json};
+use super::client::{Client, Login, get_with, post_json, text_at};
 use super::{CloudEndpoints, address, optional_text, refused, text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -48,14 +48,14 @@ pub(super) async fn read(
     let token = client
         .log_in(Login {
             request: login,
-            token_at: "/access_token",
+            token_of: |answer| text_at(answer, "/access_token"),
             jwt,
             key: audience,
         })
         .await?;
     let url = address(&endpoints.google_secrets, NAME, &[&path])?;
     let request = get_with(url, "authorization", format!("Bearer {}", token.expose()));
-    let Some(answer) = client.read(&request, &token).await? else {
+    let Some(answer) = client.read(&request, &[token.expose()]).await? else {
         return Ok(None);
     };
     let Some(data) = answer.pointer("/payload/data").and_then(Value::as_str) else {

@@ -2,9 +2,11 @@
 //!
 //! Each store trusts the job's ID token, so the runner has no credentials for it.
 
+mod aws;
 mod azure;
 mod client;
 mod gcp;
+mod gitlab;
 mod vault;
 
 use async_trait::async_trait;
@@ -16,15 +18,16 @@ use serde_json::Value;
 use web::{Url, Web};
 
 /// All keywords of GitLab that name a store.
-const KEYWORDS: [&str; 5] = [
+const KEYWORDS: [&str; 6] = [
     "vault",
     "gcp_secret_manager",
     "azure_key_vault",
     "aws_secrets_manager",
     "gitlab_secrets_manager",
+    "akeyless",
 ];
 
-/// Vault, Google Secret Manager and Azure Key Vault, for the secrets of one job.
+/// The secret stores that GitLab names, for the secrets of one job.
 ///
 /// It logs in once at a server for all secrets that come from there with the same ID token.
 #[derive(Debug)]
@@ -42,6 +45,10 @@ pub struct CloudEndpoints {
     pub google_secrets: String,
     /// Microsoft's identity platform.
     pub microsoft_login: String,
+    /// The Security Token Service of AWS; `{region}` stands for a region.
+    pub aws_sts: String,
+    /// AWS Secrets Manager, likewise.
+    pub aws_secrets: String,
 }
 
 impl Default for CloudEndpoints {
@@ -50,6 +57,8 @@ impl Default for CloudEndpoints {
             google_sts: "https://sts.googleapis.com".to_owned(),
             google_secrets: "https://secretmanager.googleapis.com".to_owned(),
             microsoft_login: "https://login.microsoftonline.com".to_owned(),
+            aws_sts: "https://sts.{region}.amazonaws.com".to_owned(),
+            aws_secrets: "https://secretsmanager.{region}.amazonaws.com".to_owned(),
         }
     }
 }
@@ -71,9 +80,11 @@ impl SecretStores {
                 gcp::read(&self.client, &self.endpoints, definition).await
             }
             Some("azure_key_vault") => azure::read(&self.client, &self.endpoints, definition).await,
-            Some(other) => Err(refused(format!(
-                "`{other}` is not supported: use `vault`, `gcp_secret_manager` or `azure_key_vault`"
-            ))),
+            Some("aws_secrets_manager") => {
+                aws::read(&self.client, &self.endpoints, definition).await
+            }
+            Some("gitlab_secrets_manager") => gitlab::read(&self.client, definition).await,
+            Some(other) => Err(refused(format!("`{other}` is not supported"))),
             None => Err(refused("its store is not supported")),
         }
     }

@@ -1,40 +1,70 @@
 //! HashiCorp Vault, with a login by ID token.
 
-use super::client::{Client, Login, get_with, post_json};
+use super::client::{Client, Login, get_with, post_json, text_at};
 use super::{address, key, optional_text, refused, text};
 use executor_core::job::SecretString;
 use job_runner::SecretError;
 use serde_json::Value;
+use web::Url;
 
-const URL: &str = "/vault/server/url";
+/// The field of a secret in an engine of Vault.
+pub(super) struct Field {
+    pub(super) url: Url,
+    /// Where the fields are in the answer, as a JSON pointer.
+    data_at: &'static str,
+    name: String,
+}
+
+impl Field {
+    /// Reads the definition of a secret below a keyword.
+    pub(super) fn of(definition: &Value, keyword: &str) -> Result<Self, SecretError> {
+        let pointer = |name: &str| format!("/{keyword}/{name}");
+        let [server, kind] = ["server/url", "engine/name"].map(pointer);
+        let url = text(definition, &server)?;
+        let name = text(definition, &pointer("field"))?;
+        let path = text(definition, &pointer("path"))?;
+        let mount = text(definition, &pointer("engine/path"))?;
+        let (path, data_at) = match text(definition, &kind)?.as_str() {
+            "kv-v2" => (vec!["v1", &mount, "data", &path], "/data/data"),
+            "kv-v1" | "generic" => (vec!["v1", &mount, &path], "/data"),
+            other => {
+                return Err(refused(format!(
+                    "{} is {other:?}: expected kv-v1, kv-v2 or generic",
+                    key(&kind)
+                )));
+            }
+        };
+        Ok(Self {
+            url: address(&url, &server, &path)?,
+            data_at,
+            name,
+        })
+    }
+
+    /// Returns the value that an answer has.
+    pub(super) fn value(&self, answer: Option<&Value>) -> Option<SecretString> {
+        match answer?.pointer(self.data_at)?.get(&self.name)? {
+            Value::Null => None,
+            Value::String(text) => Some(text.into()),
+            other => Some(other.to_string().into()),
+        }
+    }
+}
 
 pub(super) async fn read(
     client: &Client,
     definition: &Value,
 ) -> Result<Option<SecretString>, SecretError> {
-    let url = text(definition, URL)?;
-    let field = text(definition, "/vault/field")?;
-    let path = text(definition, "/vault/path")?;
-    let mount = text(definition, "/vault/engine/path")?;
-    let kind = text(definition, "/vault/engine/name")?;
-    let (path, data_at) = match kind.as_str() {
-        "kv-v2" => (vec!["v1", &mount, "data", &path], "/data/data"),
-        "kv-v1" | "generic" => (vec!["v1", &mount, &path], "/data"),
-        other => {
-            return Err(refused(format!(
-                "{} is {other:?}: expected kv-v1, kv-v2 or generic",
-                key("/vault/engine/name")
-            )));
-        }
-    };
     // Before the login, which would be in vain.
-    let url_of_secret = address(&url, URL, &path)?;
+    let field = Field::of(definition, "vault")?;
     let namespace = optional_text(definition, "/vault/server/namespace");
     let auth = optional_text(definition, "/vault/server/auth/path");
     let auth = auth.unwrap_or_else(|| "jwt".to_owned());
     let jwt = text(definition, "/vault/server/auth/data/jwt")?;
     let data = &definition["vault"]["server"]["auth"]["data"];
-    let login_url = address(&url, URL, &["v1/auth", &auth, "login"])?;
+    let server = "/vault/server/url";
+    let url = text(definition, server)?;
+    let login_url = address(&url, server, &["v1/auth", &auth, "login"])?;
     let headers: Vec<_> = namespace
         .iter()
         .map(|name| ("x-vault-namespace", name.clone()))
@@ -44,18 +74,17 @@ pub(super) async fn read(
     let token = client
         .log_in(Login {
             request: login,
-            token_at: "/auth/client_token",
+            token_of: |answer| text_at(answer, "/auth/client_token"),
             jwt,
             key: format!("{namespace:?} {}", data["role"]),
         })
         .await?;
-    let mut request = get_with(url_of_secret, "x-vault-token", token.expose().to_owned());
+    let mut request = get_with(
+        field.url.clone(),
+        "x-vault-token",
+        token.expose().to_owned(),
+    );
     request.headers = headers;
-    let answer = client.read(&request, &token).await?;
-    let fields = answer.as_ref().and_then(|it| it.pointer(data_at));
-    Ok(match fields.and_then(|it| it.get(&field)) {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(text.into()),
-        Some(other) => Some(other.to_string().into()),
-    })
+    let answer = client.read(&request, &[token.expose()]).await?;
+    Ok(field.value(answer.as_ref()))
 }

@@ -126,6 +126,11 @@ async fn answer(
         return pending().await;
     }
     let response = Response::builder().status(status);
-    let body = Full::new(Bytes::from(body.to_string()));
+    // Not all answers are JSON.
+    let body = match body {
+        Value::String(text) => text,
+        body => body.to_string(),
+    };
+    let body = Full::new(Bytes::from(body));
     Ok(response.body(body).expect("a response"))
 }

@@ -1,10 +1,12 @@
 //! Jobs with secrets from external stores.
 //!
-//! The stores are servers of this test that answer as the documentation of Vault, Google and Microsoft says: no Vault
-//! could be had where these tests were written.
+//! The stores are servers of this test that answer as the documentation of Vault, Google, Microsoft and AWS says: no Vault
+//! could be had where these tests were written. A signed request was accepted by `moto`, an independent server that verifies signatures.
 
 use crate::bench::{Bench, job};
 use crate::secret_server::{SILENT, SecretServer};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use executor_core::Cancellation;
 use job_runner::{SecretError, SecretStore};
 use runner::{CloudEndpoints, SecretStores};
@@ -186,6 +188,8 @@ fn stores(server: &SecretServer) -> SecretStores {
         google_sts: server.url.clone(),
         google_secrets: server.url.clone(),
         microsoft_login: server.url.clone(),
+        aws_sts: format!("{}/sts/{{region}}", server.url),
+        aws_secrets: format!("{}/secrets/{{region}}", server.url),
     };
     SecretStores::new(&web.expect("a client"), endpoints)
 }
@@ -269,6 +273,115 @@ async fn azure_gets_the_token_as_an_assertion() {
     assert_eq!(calls[1].header("authorization"), Some("Bearer eyJ.access"));
 }
 
+/// Returns a secret of AWS, with a role for the ID token.
+fn aws(id: &str) -> Value {
+    json!({"aws_secrets_manager": {"secret_id": id, "server": {
+        "region": "eu-west-1", "jwt": JWT, "role_arn": "arn:aws:iam::1:role/ci", "role_session_name": "job 7",
+    }}})
+}
+
+#[tokio::test]
+async fn aws_gets_the_token_for_a_role_and_a_signed_request() {
+    let server = SecretServer::start().await;
+    let assumed = "<AssumeRoleWithWebIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">\
+        <AssumeRoleWithWebIdentityResult><Audience>a</Audience><Credentials><SessionToken>S/1+2==</SessionToken>\
+        <SecretAccessKey>secret-key</SecretAccessKey><Expiration>2030-01-01T00:00:00Z</Expiration>\
+        <AccessKeyId>ASIA1</AccessKeyId></Credentials></AssumeRoleWithWebIdentityResult>\
+        </AssumeRoleWithWebIdentityResponse>";
+    server.answer("POST /sts/eu-west-1", 200, json!(assumed));
+    let secrets = "POST /secrets/eu-west-1";
+    let text = json!({"user": "u", "port": 5432, "hosts": []}).to_string();
+    server.answer(secrets, 200, json!({"Name": "db", "SecretString": text}));
+    let stores = stores(&server);
+    let value = resolve(&stores, aws("db")).await;
+    assert_eq!(value.expect("a value").as_deref(), Some(&*text));
+    for (field, expect) in [("user", Some("u")), ("port", Some("5432")), ("no", None)] {
+        let mut definition = aws("db");
+        definition["aws_secrets_manager"]["field"] = json!(field);
+        definition["aws_secrets_manager"]["version_stage"] = json!("AWSPREVIOUS");
+        let value = resolve(&stores, definition).await;
+        assert_eq!(value.expect("a value").as_deref(), expect, "{field}");
+    }
+    let calls = server.calls();
+    assert_eq!(calls.len(), 5, "one login: {:?}", server.lines());
+    assert_eq!(
+        calls[0].body,
+        format!(
+            "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fci&\
+             RoleSessionName=job+7&WebIdentityToken={JWT}"
+        )
+    );
+    assert_eq!(calls[1].body, json!({"SecretId": "db"}).to_string());
+    let previous = json!({"SecretId": "db", "VersionStage": "AWSPREVIOUS"});
+    assert_eq!(calls[2].body, previous.to_string());
+    let header = |name: &str| calls[1].header(name).unwrap_or_default().to_owned();
+    assert_eq!(header("content-type"), "application/x-amz-json-1.1");
+    assert_eq!(header("x-amz-target"), "secretsmanager.GetSecretValue");
+    assert_eq!(header("x-amz-security-token"), "S/1+2==");
+    let day = &header("x-amz-date")[..8];
+    let signature = header("authorization");
+    let expect = format!(
+        "AWS4-HMAC-SHA256 Credential=ASIA1/{day}/eu-west-1/secretsmanager/aws4_request, SignedHeaders=\
+         host;x-amz-content-sha256;x-amz-date;x-amz-security-token;x-amz-target, Signature="
+    );
+    assert!(signature.starts_with(&expect), "{signature}");
+
+    let absent = json!({"__type": "com.amazonaws#ResourceNotFoundException", "Message": "no"});
+    server.answer(secrets, 400, absent);
+    let value = resolve(&stores, aws("other")).await;
+    assert_eq!(value.expect("an answer"), None);
+    let denied = json!({"__type": "AccessDeniedException", "Message": "not for S/1+2=="});
+    server.answer(secrets, 400, denied);
+    let error = resolve(&stores, aws("db")).await.expect_err("no value");
+    let text = error.to_string();
+    assert!(text.ends_with("answers 400: not for [MASKED]"), "{text}");
+    let busy = json!({"__type": "ThrottlingException", "message": "Rate exceeded"});
+    server.answer(secrets, 400, busy);
+    let error = resolve(&stores, aws("db")).await.expect_err("no value");
+    assert!(matches!(error, SecretError::Unavailable(_)), "{error:?}");
+    server.answer(secrets, 200, json!({"SecretBinary": "AAE="}));
+    let value = resolve(&stores, aws("db")).await;
+    assert_eq!(value.expect("a value").as_deref(), Some("AAE="));
+    let refusal =
+        format!("<ErrorResponse><Error><Message>bad {JWT}</Message></Error></ErrorResponse>");
+    server.answer("POST /sts/eu-west-1", 403, json!(refusal));
+    let mut other = aws("db");
+    other["aws_secrets_manager"]["role_arn"] = json!("arn:aws:iam::1:role/other");
+    let error = resolve(&stores, other).await.expect_err("no value");
+    let expect = format!("the login failed: {} answers 403: bad [MASKED]", server.url);
+    assert_eq!(error.to_string(), expect);
+}
+
+#[tokio::test]
+async fn gitlab_gets_the_login_with_each_request() {
+    let server = SecretServer::start().await;
+    let line = "GET /v1/secrets/kv/data/explicit/DB";
+    server.answer(line, 200, json!({"data": {"data": {"value": "tiger"}}}));
+    let definition = |auth: Value| {
+        json!({"gitlab_secrets_manager": {
+            "server": {"url": server.url, "inline_auth": auth},
+            "engine": {"name": "kv-v2", "path": "secrets/kv"}, "path": "explicit/DB", "field": "value",
+        }})
+    };
+    let stores = stores(&server);
+    let new = json!({"path": "ns/auth/gitlab/cel/login", "jwt": JWT, "role": "project_7"});
+    let old = json!({"auth_mount": "gitlab", "jwt": JWT, "role": "project_7"});
+    for auth in [new, old] {
+        let value = resolve(&stores, definition(auth)).await;
+        assert_eq!(value.expect("a value").as_deref(), Some("tiger"));
+    }
+    let calls = server.calls();
+    let paths = calls.iter().map(|it| it.header("x-vault-inline-auth-path"));
+    let expect = ["ns/auth/gitlab/cel/login", "auth/gitlab/login"].map(Some);
+    assert_eq!(paths.collect::<Vec<_>>(), expect);
+    for (name, expect) in [("jwt", JWT), ("role", "project_7")] {
+        let header = format!("x-vault-inline-auth-parameter-{name}");
+        let bytes = URL_SAFE_NO_PAD.decode(calls[0].header(&header).expect("it"));
+        let parameter: Value = serde_json::from_slice(&bytes.expect("base64")).expect("JSON");
+        assert_eq!(parameter, json!({"key": name, "value": expect}));
+    }
+}
+
 #[tokio::test]
 async fn unusable_definitions_and_faults_are_named() {
     let server = vault_server().await;
@@ -283,11 +396,13 @@ async fn unusable_definitions_and_faults_are_named() {
         assert!(matches!(error, SecretError::Refused(_)), "{error:?}");
         assert_eq!(error.to_string(), expect);
     };
-    let supported = "use `vault`, `gcp_secret_manager` or `azure_key_vault`";
-    for other in ["aws_secrets_manager", "gitlab_secrets_manager"] {
-        let expect = format!("`{other}` is not supported: {supported}");
-        check(json!({other: {"name": "db"}}), &expect).await;
-    }
+    let mut of_aws = aws("db");
+    of_aws["aws_secrets_manager"]["region"] = json!("example.org/");
+    check(of_aws, "\"example.org/\" is not a region of AWS").await;
+    let expect = "`aws_secrets_manager.role_arn` is missing";
+    let no_role = json!({"secret_id": "db", "region": "eu-west-1"});
+    check(json!({"aws_secrets_manager": no_role}), expect).await;
+    check(json!({"akeyless": {}}), "`akeyless` is not supported").await;
     check(json!({"file": true}), "its store is not supported").await;
     let mut no_server = vault("kv-v2", "db", "password");
     no_server["vault"]["server"]["url"] = json!("");
