@@ -5,6 +5,7 @@ use crate::log_reader::LogReader;
 use crate::metrics::RunnerMetrics;
 use crate::outbox::{JobEnd, JobFiles, JobRecord};
 use crate::reasons::name_for_server;
+use crate::spans::JobSpans;
 use executor_core::{CancelCause, Cancellation};
 use gitlab_api::runner::{JobUpdate, UpdateState};
 use job_runner::JobNotes;
@@ -53,6 +54,7 @@ pub(crate) struct Delivery {
     ended: watch::Receiver<Option<JobEnd>>,
     /// Of a job that runs.
     notes: Option<JobNotes>,
+    spans: Option<JobSpans>,
     times: DeliveryTimes,
     log: LogReader,
     interval: Duration,
@@ -91,12 +93,18 @@ impl Delivery {
             job,
             ended,
             notes,
+            spans: None,
             times,
             interval: INTERVAL,
             next_piece: now + INTERVAL,
             next_check: now + times.cancel_check,
             failures: 0,
         }
+    }
+
+    /// Sends these spans, too, when the job has ended.
+    pub(crate) fn with_spans(self, spans: Option<JobSpans>) -> Self {
+        Self { spans, ..self }
     }
 
     /// Delivers the job, and removes its files when the server has them or wants none.
@@ -106,7 +114,14 @@ impl Delivery {
     /// May be dropped at any time: the files remain for the next process.
     pub(crate) async fn run(mut self) {
         if let Some(end) = self.follow().await {
-            self.finish(&end).await;
+            let (server, job) = (self.server.clone(), self.record.job);
+            let spans = self.spans.take();
+            let sending = async {
+                if let Some(spans) = spans {
+                    spans.send(&server, job, &end).await;
+                }
+            };
+            tokio::join!(self.finish(&end), sending);
         }
     }
 

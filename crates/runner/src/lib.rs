@@ -26,6 +26,7 @@ mod secrets;
 mod server_key;
 mod session;
 mod slots;
+mod spans;
 mod system_id;
 mod turn;
 

@@ -10,6 +10,7 @@ use crate::pace::Polled;
 use crate::repository;
 use crate::session::OpenSession;
 use crate::slots::Slot;
+use crate::spans::JobSpans;
 use async_trait::async_trait;
 use executor_core::job::{Job, JobId, SecretString};
 use executor_core::{
@@ -290,6 +291,7 @@ impl Turn {
     ) -> NextJob {
         let context = &self.context;
         let (end, ended) = watch::channel(None);
+        let began = record.accepted_at.into();
         let (files, notes) = (&kept.files, &kept.notes);
         let delivery = Delivery::new(
             context.server.clone(),
@@ -300,14 +302,15 @@ impl Turn {
             Some(notes.clone()),
             context.process.times,
         );
-        context.process.post(delivery);
+        let (settings, clock) = (&context.settings, Arc::<StageClock>::default());
+        let version = &context.process.version;
+        let spans = JobSpans::of(&job, settings.id, &settings.config, version, &clock, began);
+        context.process.post(delivery.with_spans(spans));
         let mut running = context.process.notes.lock();
         running.insert(files.directory().to_owned(), notes.clone());
         drop(running);
         context.process.taken.send_modify(|it| *it += 1);
         context.metrics.job_started(&job.job_info);
-        let settings = &context.settings;
-        let clock = Arc::<StageClock>::default();
         let list = &context.process.job_list;
         *self.job.lock() = Some(RunningJob {
             id: job.id,

@@ -1,11 +1,11 @@
-//! Measures the parts of a job that have no stage report.
+//! Measures the parts of a job.
 
 use executor_core::{BuildStage, JobObserver, StageReport, TraceStream};
 use parking_lot::Mutex;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
-/// Observes a job to measure its preparation and its cleanup.
+/// Observes a job to measure its stages, its preparation and its cleanup.
 #[derive(Debug, Default)]
 pub(crate) struct StageClock(Mutex<Times>);
 
@@ -15,12 +15,46 @@ struct Times {
     prepare_began: Option<Instant>,
     prepare: Option<Duration>,
     last_stage_ended: Option<Instant>,
+    stages: Vec<StageTime>,
+}
+
+/// A part of a job that has ended.
+#[derive(Debug, Clone)]
+pub(crate) struct StageTime {
+    pub(crate) name: String,
+    pub(crate) ended: SystemTime,
+    pub(crate) took: Duration,
+    pub(crate) succeeded: bool,
+}
+
+impl StageTime {
+    /// Returns the preparation, which ends now.
+    fn of_preparation(took: Duration, succeeded: bool) -> Self {
+        Self {
+            name: "prepare_executor".to_owned(),
+            ended: SystemTime::now(),
+            took,
+            succeeded,
+        }
+    }
 }
 
 impl StageClock {
     /// Returns the time from the start of the job to its first stage, all attempts included; `None` if it has none.
     pub(crate) fn prepare(&self) -> Option<Duration> {
         self.0.lock().prepare
+    }
+
+    /// Returns the preparation and the stages, in the order of their ends.
+    pub(crate) fn stages(&self) -> Vec<StageTime> {
+        let times = self.0.lock();
+        let mut stages = times.stages.clone();
+        if times.prepare.is_none() {
+            // It failed.
+            let began = times.prepare_began.map(|it| it.elapsed());
+            stages.extend(began.map(|took| StageTime::of_preparation(took, false)));
+        }
+        stages
     }
 
     /// Returns the time since the last stage ended.
@@ -40,6 +74,9 @@ impl JobObserver for StageClock {
             return;
         }
         times.prepare = times.prepare_began.map(|began| began.elapsed());
+        if let Some(took) = times.prepare {
+            times.stages.push(StageTime::of_preparation(took, true));
+        }
     }
 
     fn stage_finished(&self, report: &StageReport) {
@@ -48,6 +85,12 @@ impl JobObserver for StageClock {
             times.prepare_began = Some(Instant::now());
         }
         times.last_stage_ended = Some(Instant::now());
+        times.stages.push(StageTime {
+            name: report.stage.to_string(),
+            ended: SystemTime::now(),
+            took: report.duration,
+            succeeded: report.succeeded,
+        });
     }
 
     // The log goes to the server by its file.
@@ -76,6 +119,9 @@ mod tests {
         };
         clock.started();
         assert_eq!(clock.since_last_stage(), None);
+        let stages = clock.stages();
+        let failed = stages.first().map(|it| (&*it.name, it.succeeded));
+        assert_eq!(failed, Some(("prepare_executor", false)));
         stage(BuildStage::ResolveSecrets, 1).await;
         pass(2).await;
         stage(BuildStage::PrepareScript, 4).await;

@@ -15,4 +15,5 @@ mod s3;
 mod secret_server;
 mod secrets;
 mod soak;
+mod spans;
 mod terminals;
