@@ -177,6 +177,9 @@ impl QemuHost {
         stage: &Stage<'_>,
     ) -> Result<(), NotReady> {
         if let Some(accelerator) = description.accelerator.clone() {
+            if accelerator == "kvm" {
+                usable_kvm()?;
+            }
             return self.launch_with(&accelerator, files, description);
         }
         // On a host that is a virtual machine itself, KVM may be there and fail.
