@@ -247,7 +247,7 @@ async fn serve(
                 tracing::info!("The running jobs are interrupted; a second signal ends the runner at once.");
                 stop.abort(CancelCause::Shutdown);
             }
-            _ = hangup.recv() => file.read_now(&reload),
+            _ = hangup.recv() => file.read_again(&reload),
             _ = look.tick() => file.read_if_changed(&reload),
         }
     }
@@ -275,6 +275,8 @@ struct ConfigWatch {
     strictness: Strictness,
     metrics: Metrics,
     seen: Option<(SystemTime, u64)>,
+    /// Of an empty file, which an editor may be writing.
+    empty: Option<(SystemTime, u64)>,
 }
 
 impl ConfigWatch {
@@ -284,15 +286,26 @@ impl ConfigWatch {
             strictness,
             metrics,
             seen: stamp(path),
+            empty: None,
         }
     }
 
     fn read_if_changed(&mut self, reload: &watch::Sender<Option<Settings>>) {
         let now = stamp(&self.path);
-        // An empty file is one that an editor is writing; it would remove all runners.
-        if now != self.seen && !matches!(now, Some((_, 0))) {
+        if now == self.seen {
+            return;
+        }
+        // It would remove all runners, so it counts if the next look finds it unchanged.
+        let is_empty = matches!(now, Some((_, 0)));
+        let was_empty = std::mem::replace(&mut self.empty, now.filter(|_| is_empty));
+        if !is_empty || was_empty == now {
             self.read_now(reload);
         }
+    }
+
+    fn read_again(&mut self, reload: &watch::Sender<Option<Settings>>) {
+        self.seen = None;
+        self.read_if_changed(reload);
     }
 
     /// Reads the file; a broken one changes nothing.
