@@ -113,8 +113,9 @@ impl StageRunner {
             result.oom_killed = status::ran_out_of_memory(engine, container, begun).await;
         }
         // The death of the container kills the stage too, which is then not the stage's own end. The engine may notice the
-        // container's end a little later.
-        let patience = if probe.is_some() || result.oom_killed {
+        // container's end a little later. One that was restarted runs again.
+        let runs = probe.is_some() && !status::container_has_died(stage.container, begun).await;
+        let patience = if runs || result.oom_killed {
             Duration::ZERO
         } else {
             SAME_KILL

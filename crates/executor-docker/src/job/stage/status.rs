@@ -8,7 +8,7 @@ use executor_core::{StageResult, StageStatus};
 use futures_util::StreamExt;
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 /// The time limit for events of the engine.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -82,6 +82,17 @@ pub(crate) async fn was_signaled(execs: &Execs, begun: Instant) -> bool {
     .await
 }
 
+/// Returns whether the main process of the container has ended since `begun`; it may run again.
+pub(crate) async fn container_has_died(execs: &Execs, begun: Instant) -> bool {
+    let published = has_published(&execs.engine, &execs.container, &["die"], begun, |_| {
+        Some(true)
+    });
+    // Its scripts died with it, so the event is there already, or nearly.
+    timeout(Duration::from_millis(200), published)
+        .await
+        .unwrap_or_default()
+}
+
 /// Returns whether the main process of the container has ended since `begun`, and the engine sent no signal before.
 pub(crate) async fn has_ended_by_itself(execs: &Execs, begun: Instant) -> bool {
     let kinds = ["kill", "die"];
@@ -125,5 +136,5 @@ async fn has_published(
         }
         false
     };
-    tokio::time::timeout(ANSWER, search).await.unwrap_or(false)
+    timeout(ANSWER, search).await.unwrap_or(false)
 }
