@@ -381,7 +381,8 @@ impl JobSource for Turn {
         let _asking = Arc::clone(&self.context.process.asking);
         let left = self.left.lock().take();
         if let Some(left) = left {
-            return Ok(self.take_over(left).await);
+            // In a box, as an open poll needs no room for it.
+            return Ok(Box::pin(self.take_over(left)).await);
         }
         let session = self.context.open_session(request);
         let message = self.context.request(request, session.as_ref());
@@ -391,7 +392,7 @@ impl JobSource for Turn {
         };
         self.context.answered(&answer);
         match answer {
-            JobAnswer::Job(job) => return Ok(self.accept(*job).await),
+            JobAnswer::Job(job) => return Ok(Box::pin(self.accept(*job)).await),
             JobAnswer::None { last_update } => {
                 let is_first = message.last_update.is_empty() && !last_update.is_empty();
                 self.poll_ended(if is_first {
@@ -407,19 +408,7 @@ impl JobSource for Turn {
             JobAnswer::Unreadable { id, token, reason } => {
                 self.poll_ended(Polled::Job);
                 tracing::error!(job = id, "{reason}");
-                let job = Job {
-                    id: JobId(id),
-                    token: SecretString::new(token),
-                    ..Job::default()
-                };
-                let record = self.context.record(&job);
-                let line = format!("ERROR: Job failed (system failure): {reason}\n");
-                let server = &self.context.server;
-                let _ = server
-                    .append_trace(id, &record.token, 0, line.into(), false)
-                    .await;
-                let end = JobEnd::failed(FailureReason::RunnerSystemFailure);
-                self.context.report(&record, &end).await;
+                Box::pin(self.context.report_unreadable(id, &token, &reason)).await;
             }
         }
         Ok(NextJob::None)
@@ -508,6 +497,23 @@ impl EntryContext {
         let is_on = value
             .is_some_and(|it| matches!(&*it.value, "1" | "t" | "T" | "true" | "True" | "TRUE"));
         is_on && !config.debug_trace_disabled
+    }
+
+    /// Fails a job that cannot be read.
+    async fn report_unreadable(&self, id: u64, token: &str, reason: &str) {
+        let job = Job {
+            id: JobId(id),
+            token: SecretString::new(token),
+            ..Job::default()
+        };
+        let record = self.record(&job);
+        let line = format!("ERROR: Job failed (system failure): {reason}\n");
+        let server = &self.server;
+        let _ = server
+            .append_trace(id, &record.token, 0, line.into(), false)
+            .await;
+        let end = JobEnd::failed(FailureReason::RunnerSystemFailure);
+        self.report(&record, &end).await;
     }
 
     fn record(&self, job: &Job) -> JobRecord {
