@@ -105,7 +105,7 @@ c: {script: x, services: [c], tags: [t]}
     let found = reported(text);
     let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
     insta::assert_snapshot!(messages.join("\n"), @r"
-    `services` (and in 2 more places): only `--executor docker`, and `custom` through its driver, start them: with any other executor they must already run where the job does
+    `services` (and in 2 more places): only `--executor docker` and `kubernetes`, and `custom` through its driver, start them: with any other executor they must already run where the job does
     `secrets`: secrets are not fetched from a store, so the job would run without them; remove the keyword for local runs and pass the variables with `--secret`
     `tags`: every job runs on this machine, regardless of its tags
     ");

@@ -114,7 +114,7 @@ pub(super) static ROWS: [Row; 56] = [
     .in_job(|job| job.identity.is_some()),
     Row::warning(
         "image",
-        "it needs a container engine; without one the job runs with the programs of its machine",
+        "it needs a container engine or a cluster; without one the job runs with the programs of its machine",
     )
     .in_job(|job| job.image.is_some()),
     Row::supported(
@@ -192,7 +192,7 @@ pub(super) static ROWS: [Row; 56] = [
     .unless_empty(),
     Row::warning(
         "services",
-        "only `--executor docker`, and `custom` through its driver, start them: with any other executor they must already run where the job does",
+        "only `--executor docker` and `kubernetes`, and `custom` through its driver, start them: with any other executor they must already run where the job does",
     )
     .in_job(|job| job.services.as_ref().is_some_and(|list| !list.is_empty()))
     .unless_empty(),
