@@ -53,6 +53,9 @@ const UNPULLED: [&str; 3] = ["ErrImagePull", "ImagePullBackOff", "ErrImageNeverP
 /// The reasons of a container that has ended without having run.
 const UNSTARTED: [&str; 2] = ["StartError", "ContainerCannotRun"];
 
+/// Words of a kubelet that has not read a secret or a config map yet, and tries again.
+const UNSYNCED: &str = "failed to sync";
+
 /// Words of registries and container runtimes for what another attempt does not change.
 const REFUSALS: [&str; 5] = [
     "not found",
@@ -209,6 +212,9 @@ fn fault(container: &ContainerStatus) -> Option<(String, bool)> {
             return None;
         }
         let message = waiting.message.clone().unwrap_or_default();
+        if message.contains(UNSYNCED) {
+            return None;
+        }
         let last = container.last_state.as_ref();
         if let Some(last) = last.and_then(|it| it.terminated.as_ref()) {
             // The message of the waiting container has only the pause.
@@ -226,8 +232,8 @@ fn fault(container: &ContainerStatus) -> Option<(String, bool)> {
             .contains(&reason)
             .then(|| (ending(terminated), false));
     }
-    // The same job needs the same memory.
-    let may_retry = reason != "OOMKilled";
+    // The same job needs the same memory and has the same program.
+    let may_retry = reason != "OOMKilled" && !UNSTARTED.contains(&reason);
     (!is_left(container)).then(|| (ending(terminated), may_retry))
 }
 
@@ -325,6 +331,15 @@ mod tests {
         assert_eq!(
             state_of("build", &json!({ "running": {} })),
             PodState::Running(Vec::new())
+        );
+        let late = "failed to sync secret cache: timed out waiting for the condition";
+        let late =
+            json!({ "waiting": { "reason": "CreateContainerConfigError", "message": late } });
+        assert_eq!(state_of("svc-0", &late), PodState::Pending(None));
+        let unstarted = json!({ "terminated": { "exitCode": 128, "reason": "StartError" } });
+        assert_eq!(
+            state_of("build", &unstarted),
+            ended("container build: StartError: exit code 128", false)
         );
         let killed = json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } });
         assert_eq!(

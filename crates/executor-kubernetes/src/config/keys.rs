@@ -31,7 +31,7 @@ const IGNORED: &[(&str, &str)] = &[
     ("retry_*", "the runner repeats requests by rules of its own"),
     (
         "resource_availability_check_max_attempts",
-        "a missing account is waited for, for 90 seconds; a missing secret fails the job at once",
+        "a missing account fails the job at once, or after 90 seconds in a new namespace (`namespace_per_job`)",
     ),
     (
         "cleanup_resources_timeout",
