@@ -366,6 +366,8 @@ impl VmHost for QemuHost {
                 cpus,
                 memory,
                 snapshot: None,
+                // That of the memory, which may not work any more.
+                accelerator: None,
                 ..description
             };
             self.make(&files, &description)?;
