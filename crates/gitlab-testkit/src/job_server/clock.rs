@@ -1,4 +1,5 @@
 use super::JobServerState;
+use super::job::Job;
 use super::shared::Shared;
 use super::watch::Action;
 use std::sync::Arc;
@@ -81,13 +82,11 @@ fn requeue(state: &mut JobServerState, now: Instant) -> bool {
     let Some(after) = state.requeue_after else {
         return false;
     };
-    let waiting = state.jobs.iter().filter(|(_, job)| {
-        let since = job
-            .waiting_since
-            .filter(|_| job.waits_for_acknowledgement());
-        since.is_some_and(|since| since + after <= now)
-    });
-    let late: Vec<u64> = waiting.map(|(id, _)| *id).collect();
+    let jobs = &state.jobs;
+    let waits = |id: &u64| jobs.get(id).is_some_and(Job::waits_for_acknowledgement);
+    state.unacknowledged.retain(waits);
+    let is_late = |id: &u64| jobs[id].waiting_since.is_some_and(|it| it + after <= now);
+    let late: Vec<u64> = state.unacknowledged.extract_if(.., is_late).collect();
     for id in &late {
         state.enqueue(*id);
     }
@@ -96,8 +95,7 @@ fn requeue(state: &mut JobServerState, now: Instant) -> bool {
 
 fn deadline(state: &JobServerState) -> Option<Instant> {
     let requeues = state.requeue_after.into_iter().flat_map(|after| {
-        let waiting = state.jobs.values();
-        let waiting = waiting.filter(|job| job.waits_for_acknowledgement());
+        let waiting = state.unacknowledged.iter().map(|id| &state.jobs[id]);
         waiting.filter_map(move |job| Some(job.waiting_since? + after))
     });
     let due = state.due.iter().map(|due| due.at);

@@ -45,9 +45,9 @@ fn hand_out(state: &mut JobServerState, shared: &Shared, token: &str) -> Result<
     let Some(index) = state.queue.iter().position(fits) else {
         return Err(state.runners.last_update(token));
     };
-    let id = state.queue.remove(index);
-    let job = id.and_then(|id| state.jobs.get_mut(&id));
-    let job = job.expect("a queued job is known");
+    let id = state.queue.remove(index).expect("it has a position");
+    state.unacknowledged.insert(id);
+    let job = state.jobs.get_mut(&id).expect("a queued job is known");
     job.handed_out += 1;
     job.waiting_since = Some(Instant::now());
     admit(&shared.world, &job.token);

@@ -13,6 +13,8 @@ pub struct JobServerState {
     pub(crate) calls: Vec<Call>,
     pub(crate) queue: VecDeque<u64>,
     pub(crate) jobs: BTreeMap<u64, Job>,
+    /// The jobs that were handed out and perhaps not acknowledged yet.
+    pub(crate) unacknowledged: BTreeSet<u64>,
     pub(crate) rules: Vec<Rule>,
     pub(crate) watches: Vec<ArmedWatch>,
     pub(crate) due: Vec<DueAction>,
@@ -89,6 +91,7 @@ impl JobServerState {
             calls: Vec::new(),
             queue: VecDeque::new(),
             jobs: BTreeMap::new(),
+            unacknowledged: BTreeSet::new(),
             rules: Vec::new(),
             watches: Vec::new(),
             due: Vec::new(),

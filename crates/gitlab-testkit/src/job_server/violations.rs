@@ -3,13 +3,24 @@
 use super::job::Job;
 use super::{Call, Endpoint, JobServerState};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Returns all violations, job by job.
 pub(crate) fn all(state: &JobServerState) -> Vec<String> {
+    let mut calls: BTreeMap<u64, Calls<'_>> = BTreeMap::new();
+    for call in &state.calls {
+        let Some(id) = call.job_id() else { continue };
+        let of_job = calls.entry(id).or_default();
+        match (call.job, &call.answer) {
+            (Some(_), _) => of_job.about.push(call),
+            (None, Some(answer)) => of_job.starts.push(answer.at),
+            (None, None) => {}
+        }
+    }
     let mut found = Vec::new();
     for (id, job) in &state.jobs {
-        let runs = runs(state, *id);
+        let runs = calls.remove(id).unwrap_or_default().runs();
         let mut problems: Vec<String> = runs.iter().flat_map(|calls| run(calls)).collect();
         let last = runs.last().map_or(&[][..], Vec::as_slice);
         problems.extend(missing_final(job, last));
@@ -22,20 +33,29 @@ pub(crate) fn all(state: &JobServerState) -> Vec<String> {
     found
 }
 
-/// Returns the calls about a job, one list for each time that it was handed out.
-fn runs(state: &JobServerState, id: u64) -> Vec<Vec<&Call>> {
-    let requests = state.calls.iter();
-    let requests = requests.filter(|call| call.job.is_none() && call.job_id() == Some(id));
-    let mut starts: Vec<Duration> = requests
-        .filter_map(|call| Some(call.answer.as_ref()?.at))
-        .collect();
-    starts.sort();
-    let mut runs = vec![Vec::new(); starts.len().max(1)];
-    for call in state.calls.iter().filter(|call| call.job == Some(id)) {
-        let begun = starts.iter().filter(|start| **start <= call.at).count();
-        runs[begun.saturating_sub(1)].push(call);
+/// The calls of one job.
+#[derive(Default)]
+struct Calls<'a> {
+    /// When it was handed out.
+    starts: Vec<Duration>,
+    about: Vec<&'a Call>,
+}
+
+impl<'a> Calls<'a> {
+    /// Returns the calls about the job, one list for each time that it was handed out.
+    fn runs(mut self) -> Vec<Vec<&'a Call>> {
+        self.starts.sort();
+        let mut runs = vec![Vec::new(); self.starts.len().max(1)];
+        for call in self.about {
+            let begun = self
+                .starts
+                .iter()
+                .filter(|start| **start <= call.at)
+                .count();
+            runs[begun.saturating_sub(1)].push(call);
+        }
+        runs
     }
-    runs
 }
 
 fn run(calls: &[&Call]) -> Vec<String> {
