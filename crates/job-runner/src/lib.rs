@@ -45,8 +45,8 @@
 //! # Visits
 //!
 //! A [`Visitor`] enters a job in place of its scripts, or after a failed script and before
-//! `after_script`. The job's clock stops meanwhile. [`Terminals`] lists the jobs in which shells can be
-//! opened while their scripts run.
+//! `after_script`. The job's clock stops meanwhile. [`ReachableJobs`] lists the jobs in which shells can
+//! be opened, and whose ports can be reached, while their scripts run.
 //!
 //! # After a crash
 //!
@@ -76,6 +76,7 @@ mod options;
 mod panics;
 mod plain_file;
 mod prepare;
+mod reachable_jobs;
 mod reports;
 mod resume;
 mod runner;
@@ -87,7 +88,6 @@ mod source_filler;
 mod sources;
 mod stages;
 mod staging;
-mod terminals;
 mod timeouts;
 mod tracked;
 mod variables;
@@ -101,6 +101,7 @@ pub use cache::{
     RestoredCache, SavedCache,
 };
 pub use options::{BuildRunnerOptions, HelperOptions, HelperServer};
+pub use reachable_jobs::{JobAccess, JobTerminal, ReachableJobs};
 pub use reports::{DotenvError, DotenvProblem, JunitError, read_dotenv, read_junit};
 pub use resume::{JobNote, JobNotes};
 pub use runner::{BuildRunner, spool_file};
@@ -109,6 +110,5 @@ pub use sources::{
     FileContent, ListError, LocalRepositories, Snapshot, SnapshotError, SnapshotMethod,
     SnapshotUsers, Sources, TreeContents, Worktree, WorktreeError, project_files, taken_files,
 };
-pub use terminals::{JobTerminal, Terminals};
 pub use tracked::{MayChange, WatchChanges};
 pub use visitor::{FailedScript, Visit, VisitPoint, Visitor};

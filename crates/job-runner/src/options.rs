@@ -1,9 +1,9 @@
 use crate::artifacts::ArtifactStore;
 use crate::cache::CacheStore;
+use crate::reachable_jobs::ReachableJobs;
 use crate::resume::{JobNote, JobNotes};
 use crate::secrets::SecretStore;
 use crate::sources::Sources;
-use crate::terminals::Terminals;
 use crate::tracked::WatchChanges;
 use crate::visitor::Visitor;
 use std::net::{IpAddr, Ipv4Addr};
@@ -55,8 +55,8 @@ pub struct BuildRunnerOptions {
     pub keep_builds: bool,
     /// Enters jobs; `None`, the default, enters none.
     pub visitor: Option<Arc<dyn Visitor>>,
-    /// The list of jobs in which shells can be opened.
-    pub terminals: Terminals,
+    /// Lists the running jobs in which shells can be opened, and whose ports can be reached.
+    pub reachable_jobs: ReachableJobs,
     /// Whether jobs that change tracked files without declaring it get a warning. Default: no.
     pub watch_changes: Option<WatchChanges>,
     /// The notes from which another process can resume jobs; `None`, the default, keeps none.
@@ -104,7 +104,7 @@ impl Default for BuildRunnerOptions {
             keep_builds: false,
             watch_changes: None,
             visitor: None,
-            terminals: Terminals::default(),
+            reachable_jobs: ReachableJobs::default(),
             notes: None,
             resumed: Vec::new(),
             starts_over: true,

@@ -112,8 +112,8 @@ impl<'b, 'r> Stages<'b, 'r> {
         {
             note_writer.start();
         }
-        // Until the guard is dropped, shells can be opened in the job.
-        let _listed = set_up.is_ok().then(|| stages.list_terminal());
+        // Until the guard is dropped, the job can be reached from outside.
+        let _listed = set_up.is_ok().then(|| stages.list_job());
         if set_up.is_ok()
             && let Some(visited) = stages.visit_in_place().await
         {

@@ -1,8 +1,8 @@
 //! Entering a job in place of its scripts, after a failed one, or at its end.
 
 use crate::limit::abort_at;
+use crate::reachable_jobs::{JobAccess, JobTerminal, Listed};
 use crate::stages::Stages;
-use crate::terminals::{JobTerminal, Listed};
 use async_trait::async_trait;
 use executor_core::job::{Job, Step};
 use executor_core::trace::JobTraceExt;
@@ -85,11 +85,13 @@ pub struct Visit {
 }
 
 impl Stages<'_, '_> {
-    /// Lists the job among those in which shells can be opened, until the guard is dropped.
-    pub(crate) fn list_terminal(&mut self) -> Option<Listed> {
-        let terminal = self.terminal()?;
-        let terminals = &self.build.options.terminals;
-        Some(terminals.enter(self.build.job.id, terminal))
+    /// Lists the job among those that can be reached, until the guard is dropped.
+    pub(crate) fn list_job(&self) -> Listed {
+        self.build.options.reachable_jobs.enter(JobAccess {
+            job: Arc::clone(&self.build.job),
+            terminal: self.terminal(),
+            port_proxy: self.executor.abilities().port_proxy,
+        })
     }
 
     /// Lets the visitor in, in place of the scripts; `None` when it does not enter.

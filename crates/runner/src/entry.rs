@@ -79,13 +79,16 @@ impl EntryContext {
         }
     }
 
-    /// Opens a session for the job that a request may bring; `None` without terminals.
+    /// Opens a session for the job that a request may bring; `None` without terminals and ports.
     pub(crate) fn open_session(&self, request: &JobRequest) -> Option<OpenSession> {
+        let features = &request.features;
         let sessions = self.process.sessions.as_ref();
-        let opened = sessions.filter(|_| request.features.terminal)?.open();
+        let opened = sessions
+            .filter(|_| features.terminal || features.proxy)?
+            .open();
         opened
             .inspect_err(|error| {
-                tracing::warn!(error = error as &dyn Error, "A job has no terminal.");
+                tracing::warn!(error = error as &dyn Error, "A job has no session.");
             })
             .ok()
     }

@@ -20,8 +20,8 @@ pub enum ManagerError {
         /// The system's error.
         source: io::Error,
     },
-    /// Terminals cannot be served on `listen_address` of `[session_server]`.
-    #[error("listen on {address} for terminals")]
+    /// Terminals and ports cannot be served on `listen_address` of `[session_server]`.
+    #[error("listen on {address} for the session server")]
     Session {
         /// The address.
         address: ListenAddress,

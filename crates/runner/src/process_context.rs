@@ -33,7 +33,7 @@ pub(crate) struct ProcessContext {
     pub(crate) supervisor: Supervisor,
     pub(crate) metrics: Metrics,
     pub(crate) job_list: JobList,
-    /// The sessions for terminals, if there is a server for them.
+    /// The sessions for terminals and ports, if there is a server for them.
     pub(crate) sessions: Option<Sessions>,
     /// Stops all jobs.
     pub(crate) jobs: Cancellation,
@@ -77,8 +77,7 @@ impl ProcessContext {
             features: FeaturesInfo {
                 session: has_server && features.session,
                 terminal: has_server && features.terminal,
-                // The session server has no ports of services.
-                proxy: false,
+                proxy: has_server && features.proxy,
                 ..features.union(own_features())
             },
             config: request.config_info.clone(),

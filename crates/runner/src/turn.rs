@@ -452,8 +452,8 @@ impl JobRunner for Turn {
                 ..self.context.build_options(&assignment.job, directory)
             };
             if let Some(session) = &running.session {
-                let (terminals, visitor) = session.begin(running.id);
-                options.terminals = terminals;
+                let (reachable_jobs, visitor) = session.begin(running.id);
+                options.reachable_jobs = reachable_jobs;
                 options.visitor = Some(visitor);
             }
         }

@@ -83,9 +83,9 @@ pub use git::RepositoryError;
 pub use job_runner::helper;
 #[doc(no_inline)]
 pub use job_runner::{
-    ArtifactError, CacheError, FailedScript, JobTerminal, LocalCacheEntry, LocalCaches, MayChange,
-    RemovedCache, SnapshotError, SnapshotMethod, StoredArtifact, StoredArtifacts, Terminals, Visit,
-    VisitPoint, Visitor, WatchChanges,
+    ArtifactError, CacheError, FailedScript, JobAccess, JobTerminal, LocalCacheEntry, LocalCaches,
+    MayChange, ReachableJobs, RemovedCache, SnapshotError, SnapshotMethod, StoredArtifact,
+    StoredArtifacts, Visit, VisitPoint, Visitor, WatchChanges,
 };
 #[doc(no_inline)]
 pub use process::{

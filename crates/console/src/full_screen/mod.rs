@@ -22,7 +22,7 @@
 //! # Shells
 //!
 //! For a shell the screen restores the terminal and takes it again afterwards; its thread waits meanwhile.
-//! In a running job the shell is one of the run's `Terminals`. For any other job the screen starts this
+//! In a running job the shell is one of the run's `ReachableJobs`. For any other job the screen starts this
 //! program again as `runwright shell`, which gets Ctrl-C for itself.
 //!
 //! # Logs

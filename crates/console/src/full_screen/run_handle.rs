@@ -6,13 +6,13 @@ use scheduler::{ControlError, Controls, Hold};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::runtime::Handle;
-use workstation::{JobTerminal, RunControls, RunOptions, Terminals};
+use workstation::{JobTerminal, ReachableJobs, RunControls, RunOptions};
 
 /// The run that the keys of the full screen act on.
 #[derive(Debug)]
 pub struct RunHandle {
     controls: RunControls,
-    terminals: Terminals,
+    reachable_jobs: ReachableJobs,
     shells: Shells,
     cancellation: Cancellation,
     hold: Mutex<Option<Hold>>,
@@ -36,7 +36,7 @@ impl RunHandle {
     pub fn new(options: &RunOptions, shells: Shells, cancellation: Cancellation) -> Self {
         Self {
             controls: options.controls.clone(),
-            terminals: options.terminals.clone(),
+            reachable_jobs: options.reachable_jobs.clone(),
             shells,
             cancellation,
             hold: Mutex::new(None),
@@ -45,7 +45,8 @@ impl RunHandle {
 
     /// Returns the terminal of a running job.
     pub(super) fn job_terminal(&self, id: &JobId) -> Option<JobTerminal> {
-        self.terminals.of(self.controls.job(id.pipeline, &id.job)?)
+        let job = self.controls.job(id.pipeline, &id.job)?;
+        self.reachable_jobs.of(job)?.terminal
     }
 
     pub(super) fn shells(&self) -> &Shells {

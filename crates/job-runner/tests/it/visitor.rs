@@ -5,7 +5,7 @@ use executor_core::ability::{TerminalRequest, TerminalSession};
 use executor_core::prelude::*;
 use executor_core::{FailureReason, JobId, JobState};
 use executor_testkit::{Directive, JobBuilder, ScriptedAbilities, ScriptedProvider};
-use job_runner::{BuildRunnerOptions, Terminals, Visit, VisitPoint, Visitor};
+use job_runner::{BuildRunnerOptions, ReachableJobs, Visit, VisitPoint, Visitor};
 use parking_lot::Mutex;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ struct Guest {
     in_place: bool,
     at_end: bool,
     commands: Option<Vec<String>>,
-    terminals: Terminals,
+    reachable_jobs: ReachableJobs,
     stay: Duration,
     seen: Mutex<Vec<(VisitPoint, Vec<String>, bool)>>,
 }
@@ -44,7 +44,7 @@ impl Guest {
     fn options(self: &Arc<Self>) -> BuildRunnerOptions {
         BuildRunnerOptions {
             visitor: Some(Arc::clone(self) as Arc<dyn Visitor>),
-            terminals: self.terminals.clone(),
+            reachable_jobs: self.reachable_jobs.clone(),
             ..BuildRunnerOptions::default()
         }
     }
@@ -65,7 +65,7 @@ impl Visitor for Guest {
     }
 
     async fn visit(&self, visit: Visit, cancellation: &Cancellation) -> Result<(), BuildError> {
-        let is_listed = self.terminals.of(visit.job.id).is_some();
+        let is_listed = self.reachable_jobs.of(visit.job.id).is_some();
         let history = visit.terminal.history.clone();
         let entry = (visit.point, history, is_listed);
         self.seen.lock().push(entry);
@@ -96,7 +96,7 @@ async fn visit_replaces_the_scripts() {
     let seen = guest.seen.lock();
     let history = vec!["echo one".to_owned(), "exit 4".to_owned()];
     assert_eq!(*seen, [(VisitPoint::InPlaceOfScripts, history, true)]);
-    assert_eq!(guest.terminals.open_jobs(), Vec::<JobId>::new());
+    assert_eq!(guest.reachable_jobs.ids(), Vec::<JobId>::new());
 }
 
 #[tokio::test]

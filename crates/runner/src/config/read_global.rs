@@ -125,7 +125,7 @@ fn session_server(
     }
     if advertise_address.is_none() && listen_address.https_url(listen_address.port()).is_none() {
         let text = format!(
-            "`advertise_address` is missing, and GitLab cannot connect to {listen_address}: there are no terminals"
+            "`advertise_address` is missing, and GitLab cannot connect to {listen_address}: there is no session server"
         );
         problems.add(
             span,

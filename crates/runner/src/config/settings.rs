@@ -23,7 +23,7 @@ pub struct Settings {
     pub labels: BTreeMap<String, String>,
     /// Whether idle machines are removed at the end (`[machine.shutdown_drain]`). Default: no.
     pub remove_machines_on_shutdown: bool,
-    /// `[session_server]`. Default: no terminals.
+    /// `[session_server]`. Default: no terminals and ports.
     pub session_server: Option<SessionServerSettings>,
     /// `[[runners]]`, in their order.
     pub runners: Vec<RunnerSettings>,

@@ -3,16 +3,19 @@ use async_trait::async_trait;
 use executor_core::job::{Job, JobId, SecretString};
 use executor_core::trace::JobTraceExt;
 use executor_core::{BuildError, CancelCause, Cancellation, HumanDuration};
-use job_runner::{JobTerminal, Terminals, Visit, VisitPoint, Visitor};
+use job_runner::{JobAccess, ReachableJobs, Visit, VisitPoint, Visitor};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep};
 use web::Url;
+
+/// How many requests of one session are forwarded at a time.
+const FORWARDED: usize = 64;
 
 /// The sessions that can be connected to. Clones share them.
 #[derive(Debug, Clone)]
@@ -48,9 +51,10 @@ impl Sessions {
         let session = Arc::new(Session {
             authorization: Sha256::digest(&authorization).into(),
             timeout: self.0.timeout,
-            terminals: Terminals::default(),
+            jobs: ReachableJobs::default(),
             job: OnceLock::new(),
             connected: watch::Sender::default(),
+            places: Arc::new(Semaphore::new(FORWARDED)),
             closed: Cancellation::new(),
         });
         let mut open = self.0.open.lock();
@@ -69,7 +73,7 @@ impl Sessions {
     }
 }
 
-/// A session until this is dropped, which closes its terminal.
+/// A session until this is dropped, which closes its terminal and its connections to ports.
 #[derive(Debug)]
 pub(crate) struct OpenSession {
     sessions: Sessions,
@@ -91,12 +95,12 @@ impl OpenSession {
         }
     }
 
-    /// Makes it the session of a job. Returns the list for the job's terminal, and the visitor that waits for the user.
-    pub(crate) fn begin(&self, job: JobId) -> (Terminals, Arc<dyn Visitor>) {
+    /// Makes it the session of a job. Returns the list for the job, and the visitor that waits for the user of a terminal.
+    pub(crate) fn begin(&self, job: JobId) -> (ReachableJobs, Arc<dyn Visitor>) {
         // A turn has one job.
         let _ = self.session.job.set(job);
         let visitor = Arc::clone(&self.session) as Arc<dyn Visitor>;
-        (self.session.terminals.clone(), visitor)
+        (self.session.jobs.clone(), visitor)
     }
 }
 
@@ -113,10 +117,13 @@ pub(super) struct Session {
     /// The digest of the header's value: comparing digests takes a time that tells nothing about the value.
     authorization: [u8; 32],
     timeout: Duration,
-    terminals: Terminals,
+    /// Has at most one job: ids of jobs of two servers may be equal.
+    jobs: ReachableJobs,
     pub(super) job: OnceLock<JobId>,
     connected: watch::Sender<bool>,
-    /// Closes the terminal.
+    /// The requests that can still be forwarded at the same time.
+    places: Arc<Semaphore>,
+    /// Closes the terminal and the connections to ports.
     pub(super) closed: Cancellation,
 }
 
@@ -125,9 +132,14 @@ impl Session {
         Sha256::digest(authorization).as_slice() == self.authorization
     }
 
-    /// Returns the job's terminal; `None` while it has no environment.
-    pub(super) fn terminal(&self) -> Option<JobTerminal> {
-        self.terminals.of(*self.job.get()?)
+    /// Returns the access to the job; `None` while it has no environment.
+    pub(super) fn access(&self) -> Option<JobAccess> {
+        self.jobs.of(*self.job.get()?)
+    }
+
+    /// Reserves a place for a request to a port; `None` if all are taken.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
     /// Reserves the terminal; `None` if it is in use.

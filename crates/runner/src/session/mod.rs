@@ -1,6 +1,8 @@
-//! The session server: GitLab connects to it for the web terminal of a running job.
+//! The session server: GitLab connects to it for the web terminal and the ports of a running job.
 
 mod access;
+mod port;
+mod refusal;
 mod server;
 mod terminal;
 

@@ -1,12 +1,14 @@
 use super::access::{Session, Sessions};
+use super::port::{PortPath, Tunnel, forward};
+use super::refusal::{Answer, Refusal};
 use super::terminal::{Encoding, OpenTerminal, SIZE};
 use crate::config::SessionServerSettings;
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use rcgen::{CertificateParams, DnType, KeyPair};
@@ -17,7 +19,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -27,7 +29,7 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
 use web::Url;
 
-/// The largest number of connections without a terminal at a time.
+/// The largest number of connections at a time without a terminal or a request to a port, which sessions limit.
 const CONNECTIONS: usize = 32;
 
 /// How long the TLS handshake may take.
@@ -36,13 +38,11 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How long a client may take to send its request.
 const REQUEST: Duration = Duration::from_secs(5);
 
-/// How long a connection may last until its terminal is open.
+/// How long a connection may last until its terminal is open, or its request to a port has come.
 const CONNECTION: Duration = Duration::from_secs(30);
 
 /// The largest head of a request, in bytes.
 const LARGEST: usize = 16 << 10;
-
-type Answer = Response<Full<Bytes>>;
 
 /// The server of `[session_server]`.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl SessionServer {
         self.sessions.clone()
     }
 
-    /// Serves terminals.
+    /// Serves terminals and ports.
     ///
     /// # Cancellation
     ///
@@ -103,14 +103,7 @@ impl SessionServer {
                 continue;
             };
             let (acceptor, sessions) = (acceptor.clone(), self.sessions.clone());
-            connections.spawn(async move {
-                let opened = timeout(CONNECTION, serve(stream, acceptor, sessions)).await;
-                // There is one terminal for each job, so they need no limit.
-                drop(permit);
-                if let Ok(Some(terminal)) = opened {
-                    terminal.run().await;
-                }
-            });
+            connections.spawn(serve(stream, acceptor, sessions, permit));
             while connections.try_join_next().is_some() {}
         }
     }
@@ -134,24 +127,30 @@ fn certificate(url: &Url) -> Result<(ServerConfig, String), Box<dyn Error + Send
     Ok((config, certificate.pem()))
 }
 
-/// Serves the requests of a connection; returns the terminal that one of them opened.
+/// Serves the one request of a connection, and what it opens. The permit is for a connection that has opened nothing yet.
 async fn serve(
     stream: TcpStream,
     acceptor: TlsAcceptor,
     sessions: Sessions,
-) -> Option<OpenTerminal> {
+    permit: OwnedSemaphorePermit,
+) {
     let tls = timeout(HANDSHAKE, acceptor.accept(stream)).await;
-    let tls = tls.ok()?.ok()?;
-    let opened = Mutex::new(None);
-    let (opened, sessions) = (&opened, &sessions);
-    let answer = service_fn(|mut request: Request<Incoming>| async move {
-        let answer = match open(&mut request, sessions).await {
-            Ok((terminal, answer)) => {
-                *opened.lock() = Some(terminal);
-                answer
-            }
-            Err(refusal) => refusal.answer(),
-        };
+    let Ok(Ok(tls)) = tls else {
+        return;
+    };
+    let exchange = Exchange {
+        sessions,
+        forwarding: SetOnce::new(),
+        drivers: Mutex::default(),
+        opened: Mutex::default(),
+    };
+    let answer = service_fn(|request| async {
+        let answer = exchange.answer(request).await;
+        let mut answer = answer.unwrap_or_else(Refusal::answer);
+        if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let close = HeaderValue::from_static("close");
+            answer.headers_mut().insert(header::CONNECTION, close);
+        }
         Ok::<_, Infallible>(answer)
     });
     let served = http1::Builder::new()
@@ -159,39 +158,86 @@ async fn serve(
         .header_read_timeout(REQUEST)
         .max_buf_size(LARGEST)
         .serve_connection(TokioIo::new(tls), answer)
-        .with_upgrades()
-        .await;
-    // The client reports an error of the connection.
-    served.ok()?;
-    opened.lock().take()
+        .with_upgrades();
+    let limit = async {
+        if let Ok((session, _)) = timeout(CONNECTION, exchange.forwarding.wait()).await {
+            drop(permit);
+            session.closed.canceled().await;
+        }
+    };
+    tokio::select! {
+        // The client reports an error of the connection.
+        served = served => if served.is_err() { return },
+        () = limit => return,
+    }
+    let opened = exchange.opened.lock().take();
+    match opened {
+        Some(Opened::Terminal(terminal)) => terminal.run().await,
+        Some(Opened::Tunnel(tunnel, session)) => tokio::select! {
+            () = tunnel.run() => {}
+            _ = session.closed.canceled() => {}
+        },
+        None => {}
+    }
 }
 
-/// A status and its reason.
-struct Refusal(StatusCode, &'static str);
+/// What an answer has opened, which lasts longer than the answer.
+enum Opened {
+    Terminal(OpenTerminal),
+    Tunnel(Tunnel, Arc<Session>),
+}
 
-impl Refusal {
-    fn answer(self) -> Answer {
-        let Self(status, text) = self;
-        let mut answer = Response::new(Full::from(format!("{text}\n")));
-        *answer.status_mut() = status;
-        let headers = answer.headers_mut();
-        let kind = HeaderValue::from_static("text/plain; charset=utf-8");
-        headers.insert(header::CONTENT_TYPE, kind);
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-        answer
+/// The request of a connection, and its answer.
+struct Exchange {
+    sessions: Sessions,
+    /// The session of a request to a port, and the place that the request has there. Such an answer has no time limit.
+    forwarding: SetOnce<(Arc<Session>, OwnedSemaphorePermit)>,
+    /// Drives the connection to a service.
+    drivers: Mutex<JoinSet<()>>,
+    opened: Mutex<Option<Opened>>,
+}
+
+impl Exchange {
+    async fn answer(&self, mut request: Request<Incoming>) -> Result<Answer, Refusal> {
+        let path = request.uri().path().to_owned();
+        let path = path.strip_prefix("/session/");
+        let (id, action) = path
+            .and_then(|it| it.split_once('/'))
+            .ok_or_else(Refusal::not_found)?;
+        let session = self.sessions.find(id).ok_or_else(Refusal::not_found)?;
+        let authorization = request.headers().get(header::AUTHORIZATION);
+        let authorization = authorization.map_or(&b""[..], HeaderValue::as_bytes);
+        if !session.accepts(authorization) {
+            return Err(Refusal(StatusCode::UNAUTHORIZED, "not authorized"));
+        }
+        if action == "exec" {
+            let (terminal, answer) = open_terminal(&mut request, &session).await?;
+            *self.opened.lock() = Some(Opened::Terminal(terminal));
+            return Ok(answer);
+        }
+        let target = action.strip_prefix("proxy/").and_then(PortPath::parse);
+        let target = target.ok_or_else(Refusal::not_found)?;
+        let place = session.place().ok_or(Refusal(
+            StatusCode::TOO_MANY_REQUESTS,
+            "the job has too many connections to ports",
+        ))?;
+        // A connection has one request.
+        let _ = self.forwarding.set((Arc::clone(&session), place));
+        let (answer, tunnel) = forward(request, &session, target, &self.drivers).await?;
+        *self.opened.lock() = tunnel.map(|it| Opened::Tunnel(it, session));
+        Ok(answer)
     }
 }
 
 /// Opens the terminal that a request is for.
-async fn open(
+async fn open_terminal(
     request: &mut Request<Incoming>,
-    sessions: &Sessions,
+    session: &Arc<Session>,
 ) -> Result<(OpenTerminal, Answer), Refusal> {
-    let session = authorized(request, sessions)?;
     let offer = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL);
     let offer = offer.and_then(|it| it.to_str().ok()).unwrap_or_default();
     let encoding = Encoding::of_offer(offer);
-    let answer = create_response_with_body(request, Full::default);
+    let answer = create_response_with_body(request, || Either::Left(Full::default()));
     let Ok(mut answer) = answer else {
         let text = "expected a request for a websocket";
         return Err(Refusal(StatusCode::BAD_REQUEST, text));
@@ -200,10 +246,8 @@ async fn open(
         let text = "expected the subprotocol terminal.gitlab.com or base64.terminal.gitlab.com";
         return Err(Refusal(StatusCode::BAD_REQUEST, text));
     };
-    let Some(terminal) = session.terminal() else {
-        let text = "the job has no environment for a terminal now";
-        return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, text));
-    };
+    let terminal = session.access().and_then(|it| it.terminal);
+    let terminal = terminal.ok_or_else(Refusal::no_environment)?;
     let Some(connected) = session.connect() else {
         return Err(Refusal(StatusCode::LOCKED, "a terminal is open already"));
     };
@@ -224,27 +268,4 @@ async fn open(
         connected,
     };
     Ok((terminal, answer))
-}
-
-/// Returns the session of a request for a terminal.
-fn authorized(request: &Request<Incoming>, sessions: &Sessions) -> Result<Arc<Session>, Refusal> {
-    let not_found = || Refusal(StatusCode::NOT_FOUND, "not found");
-    let path = request.uri().path().strip_prefix("/session/");
-    let (id, action) = path
-        .and_then(|it| it.split_once('/'))
-        .ok_or_else(not_found)?;
-    let session = sessions.find(id).ok_or_else(not_found)?;
-    let authorization = request.headers().get(header::AUTHORIZATION);
-    let authorization = authorization.map_or(&b""[..], HeaderValue::as_bytes);
-    if !session.accepts(authorization) {
-        return Err(Refusal(StatusCode::UNAUTHORIZED, "not authorized"));
-    }
-    match action.split('/').next() {
-        Some("exec") if action == "exec" => Ok(session),
-        Some("proxy") => {
-            let text = "ports of services are not reachable through this runner";
-            Err(Refusal(StatusCode::NOT_IMPLEMENTED, text))
-        }
-        _ => Err(not_found()),
-    }
 }

@@ -9,6 +9,7 @@ mod foreign_server;
 mod jobs;
 mod metrics;
 mod object_cache;
+mod ports;
 mod providers;
 mod recordings;
 mod s3;

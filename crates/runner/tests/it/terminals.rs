@@ -25,9 +25,9 @@ use tokio_tungstenite::tungstenite::http::StatusCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-type Socket = WebSocketStream<TlsStream<TcpStream>>;
+pub(crate) type Socket = WebSocketStream<TlsStream<TcpStream>>;
 
-fn bench() -> Bench {
+pub(crate) fn bench() -> Bench {
     bench_until(Duration::from_mins(30))
 }
 
@@ -70,17 +70,17 @@ async fn wait_for_log(bench: &Bench, id: u64, text: &str) {
 }
 
 /// The session of a request for a job.
-struct Client {
+pub(crate) struct Client {
     address: String,
-    path: String,
-    authorization: String,
-    protocol: String,
+    pub(crate) path: String,
+    pub(crate) authorization: String,
+    pub(crate) protocol: String,
     tls: TlsConnector,
 }
 
 impl Client {
     /// Returns a client that knows what the first request said.
-    fn new(bench: &Bench) -> Self {
+    pub(crate) fn new(bench: &Bench) -> Self {
         let calls = bench.server.calls();
         let request = calls.iter().find(|it| it.endpoint == Endpoint::Request);
         let session = request.expect("a request").field("session").clone();
@@ -105,7 +105,7 @@ impl Client {
         }
     }
 
-    async fn stream(&self) -> TlsStream<TcpStream> {
+    pub(crate) async fn stream(&self) -> TlsStream<TcpStream> {
         let stream = TcpStream::connect(&self.address).await.expect("a server");
         let (host, _) = self.address.rsplit_once(':').expect("a port");
         let name = ServerName::try_from(host.to_owned()).expect("a name");
@@ -124,7 +124,7 @@ impl Client {
         answer.split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
-    async fn connect(&self) -> Result<Socket, StatusCode> {
+    pub(crate) async fn connect(&self) -> Result<Socket, StatusCode> {
         let stream = self.stream().await;
         let url = format!("wss://{}{}", self.address, self.path);
         let mut request = url.into_client_request().expect("an address");
@@ -133,7 +133,9 @@ impl Client {
             headers.insert(name, value.parse().expect("a value"));
         };
         set("authorization", &self.authorization);
-        set("sec-websocket-protocol", &self.protocol);
+        if !self.protocol.is_empty() {
+            set("sec-websocket-protocol", &self.protocol);
+        }
         match client_async(request, stream).await {
             Ok((socket, _)) => Ok(socket),
             Err(Error::Http(answer)) => Err(answer.status()),
@@ -145,7 +147,7 @@ impl Client {
         self.connect().await.expect("a terminal")
     }
 
-    async fn refusal(&self) -> u16 {
+    pub(crate) async fn refusal(&self) -> u16 {
         let refused = self.connect().await.expect_err("a refusal");
         refused.as_u16()
     }

@@ -6,7 +6,7 @@ use crate::reuse::ReuseOptions;
 use crate::run::isolation::Isolation;
 use crate::run::session::JobSession;
 use executor_core::ActiveJobs;
-use job_runner::{Terminals, Visitor, WatchChanges};
+use job_runner::{ReachableJobs, Visitor, WatchChanges};
 use pipeline::Selection;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -46,8 +46,8 @@ pub struct RunOptions {
     pub session: Option<JobSession>,
     /// Enters jobs, in place of their scripts or after one failed.
     pub visitor: Option<Arc<dyn Visitor>>,
-    /// Lists the jobs in which a shell can be opened: keep a clone to open one.
-    pub terminals: Terminals,
+    /// Lists the running jobs in which a shell can be opened: keep a clone to open one.
+    pub reachable_jobs: ReachableJobs,
     /// Whether jobs run without artifacts that they need of other projects, and without the pipelines of projects
     /// that the user's settings do not name. A notice reports each.
     pub ignore_other_projects: bool,

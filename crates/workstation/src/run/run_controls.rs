@@ -42,7 +42,7 @@ impl RunControls {
             .map(|pipeline| pipeline.controls.clone())
     }
 
-    /// Returns the id of a pipeline's job, as [`Terminals`](job_runner::Terminals) uses it.
+    /// Returns the id of a pipeline's job, as [`ReachableJobs`](job_runner::ReachableJobs) uses it.
     pub fn job(&self, pipeline: PipelineId, job: &str) -> Option<JobId> {
         let all = self.lock();
         let plan = &all.get(&pipeline)?.plan;

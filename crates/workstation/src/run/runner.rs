@@ -59,7 +59,7 @@ pub(crate) fn runner_of(parts: &RunnerParts<'_>) -> Arc<dyn JobRunner> {
             // Nothing here folds sections, so their markers would only be noise in the log.
             sections: false,
             visitor: options.visitor.clone(),
-            terminals: options.terminals.clone(),
+            reachable_jobs: options.reachable_jobs.clone(),
             watch_changes: options.watch_changes.clone(),
             notes: parts.notes.clone().filter(|_| !parts.is_session),
             resumed: parts.resumed.clone(),

@@ -99,7 +99,7 @@ const SESSION_SERVER: &[KeySpec] = &[
         "listen_address",
         Text,
         "no session server",
-        "where the server for terminals listens, with a port; a change has an effect after a restart",
+        "where the server for terminals and ports of services listens, with a port; a change has an effect after a restart",
     ),
     KeySpec::supported(
         "advertise_address",

@@ -273,7 +273,7 @@ fn addresses_of_the_session_server() {
     check_server(
         "listen_address = \"0.0.0.0:8093\"",
         &[
-            "2:18: warning: `advertise_address` is missing, and GitLab cannot connect to 0.0.0.0:8093: there are no terminals",
+            "2:18: warning: `advertise_address` is missing, and GitLab cannot connect to 0.0.0.0:8093: there is no session server",
         ],
     );
 }

@@ -1,42 +1,44 @@
-//! Shells in running jobs.
+//! Access to running jobs from outside: shells and ports.
 
-use executor_core::ability::{Terminal, TerminalRequest, TerminalSession, TerminalSize};
+use executor_core::ability::{PortProxy, Terminal, TerminalRequest, TerminalSession, TerminalSize};
+use executor_core::job::Job;
 use executor_core::{BuildError, Cancellation, JobId, StageVariables};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The list of running jobs in which shells can be opened.
+/// The list of running jobs that can be reached from outside.
 ///
-/// Pass one to [`BuildRunnerOptions::terminals`](crate::BuildRunnerOptions::terminals) and keep a
-/// clone. A job is listed while it has an environment with its files and an executor that opens
-/// terminals. The shells end with the environment.
+/// Pass one to [`BuildRunnerOptions::reachable_jobs`](crate::BuildRunnerOptions::reachable_jobs) and keep
+/// a clone. A job is listed while it has an environment with its files. Shells and connections end with
+/// the environment.
 #[derive(Debug, Clone, Default)]
-pub struct Terminals {
-    jobs: Arc<Mutex<BTreeMap<JobId, JobTerminal>>>,
+pub struct ReachableJobs {
+    jobs: Arc<Mutex<BTreeMap<JobId, JobAccess>>>,
 }
 
-impl Terminals {
-    /// Returns the terminal of a job; `None` when no shell can be opened in it now.
-    pub fn of(&self, job: JobId) -> Option<JobTerminal> {
+impl ReachableJobs {
+    /// Returns the access to a job; `None` while it has no environment.
+    pub fn of(&self, job: JobId) -> Option<JobAccess> {
         self.jobs().get(&job).cloned()
     }
 
-    /// Returns the jobs in which shells can be opened now.
-    pub fn open_jobs(&self) -> Vec<JobId> {
+    /// Returns the ids of the listed jobs.
+    pub fn ids(&self) -> Vec<JobId> {
         self.jobs().keys().copied().collect()
     }
 
     /// Lists a job until the guard is dropped.
-    pub(crate) fn enter(&self, job: JobId, terminal: JobTerminal) -> Listed {
-        self.jobs().insert(job, terminal);
+    pub(crate) fn enter(&self, access: JobAccess) -> Listed {
+        let job = access.job.id;
+        self.jobs().insert(job, access);
         Listed {
-            terminals: self.clone(),
+            reachable: self.clone(),
             job,
         }
     }
 
-    fn jobs(&self) -> MutexGuard<'_, BTreeMap<JobId, JobTerminal>> {
+    fn jobs(&self) -> MutexGuard<'_, BTreeMap<JobId, JobAccess>> {
         self.jobs.lock()
     }
 }
@@ -44,14 +46,25 @@ impl Terminals {
 /// Keeps a job in the list.
 #[derive(Debug)]
 pub(crate) struct Listed {
-    terminals: Terminals,
+    reachable: ReachableJobs,
     job: JobId,
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        self.terminals.jobs().remove(&self.job);
+        self.reachable.jobs().remove(&self.job);
     }
+}
+
+/// Access to one running job, as far as its executor has the abilities.
+#[derive(Debug, Clone)]
+pub struct JobAccess {
+    /// The job.
+    pub job: Arc<Job>,
+    /// Opens shells.
+    pub terminal: Option<JobTerminal>,
+    /// Reaches the ports of the job and its services.
+    pub port_proxy: Option<Arc<dyn PortProxy>>,
 }
 
 /// Opens shells in one job.
