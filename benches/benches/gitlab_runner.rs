@@ -1,4 +1,5 @@
-//! `runwright runner` beside a job server of this process, against its goals: `cargo bench -p benches --bench gitlab_runner`.
+//! `runwright runner` beside a job server of this process, against its goals: `cargo bench -p benches --bench gitlab_runner`,
+//! with `-- accepted`, `canceled`, `idle`, `jobs` or `log` for one of them.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 #![expect(
@@ -42,12 +43,24 @@ fn main() -> anyhow::Result<()> {
         let bench = Bench::start()?;
         let tool = bench.runwright().await?;
         let program = tool_program(&bench);
+        let chosen = std::env::args().skip(1).find(|it| !it.starts_with('-'));
+        let is_chosen = |name: &str| chosen.as_ref().is_none_or(|it| it == name);
         println!("{:<58} {:>12} {:>12}  goal", "", "measured", "against");
-        accepted(&bench, &program)?;
-        canceled(&bench, &program)?;
-        idle(&bench, &program)?;
-        short_jobs(&bench, &program, &tool).await?;
-        log(&bench, &program)?;
+        if is_chosen("accepted") {
+            accepted(&bench, &program)?;
+        }
+        if is_chosen("canceled") {
+            canceled(&bench, &program)?;
+        }
+        if is_chosen("idle") {
+            idle(&bench, &program)?;
+        }
+        if is_chosen("jobs") {
+            short_jobs(&bench, &program, &tool).await?;
+        }
+        if is_chosen("log") {
+            log(&bench, &program)?;
+        }
         Ok(())
     })
 }
@@ -297,8 +310,9 @@ async fn short_jobs(bench: &Bench, program: &Path, tool: &Tool) -> anyhow::Resul
     let (mut ours, mut direct) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         let command = tool.command(bench, &project);
+        // The shells of a runner are login shells, as GitLab Runner's.
         let command = command
-            .args(["--executor", "shell", "--concurrency"])
+            .args(["--executor", "shell", "--login", "--concurrency"])
             .arg(SLOTS.to_string());
         let without = bench.run(&command).await?.succeeded()?.wall;
         let server = JobServer::start();
@@ -321,7 +335,7 @@ async fn short_jobs(bench: &Bench, program: &Path, tool: &Tool) -> anyhow::Resul
     }
     let times = median(&ratios);
     row(
-        &format!("{SHORT_JOBS} jobs, {SLOTS} slots / `runwright run` of the same: {times:.2}x"),
+        &format!("{SHORT_JOBS} jobs, {SLOTS} slots / `runwright run --login`: {times:.2}x"),
         &format!("{:.0} ms", millis(median(&ours))),
         &format!("{:.0} ms", millis(median(&direct))),
         "<= 1.3x",
