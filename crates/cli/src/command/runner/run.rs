@@ -125,6 +125,8 @@ impl Runner {
             let (config, runners) = (path.display(), settings.runners.len());
             tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
             before.sweep(&settings, manager.left_environments()).await;
+            // The manager has its own; with a thousand runners they are large.
+            drop(settings);
             let done = serve(manager, &path, strictness, limits).await;
             if let Err(error) = supervisor.shutdown().await {
                 tracing::warn!(
@@ -332,4 +334,32 @@ impl ConfigWatch {
 fn stamp(path: &Path) -> Option<(SystemTime, u64)> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.modified().ok()?, metadata.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_file_counts_when_the_next_look_finds_it_empty_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.toml");
+        fs::write(&path, "concurrent = 2\n").unwrap();
+        let metrics = Metrics::new(MetricsOptions::default()).unwrap();
+        let mut file = ConfigWatch::new(&path, Strictness::Strict, metrics);
+        let (reload, _) = watch::channel(None);
+        let mut check = |expect: Option<usize>| {
+            file.read_if_changed(&reload);
+            let read = reload.borrow();
+            assert_eq!(read.as_ref().map(|it| it.concurrent), expect);
+        };
+        check(None);
+        fs::write(&path, "").unwrap();
+        check(None);
+        fs::write(&path, "concurrent = 30\n").unwrap();
+        check(Some(30));
+        fs::write(&path, "").unwrap();
+        check(Some(30));
+        check(Some(1));
+    }
 }
