@@ -1,5 +1,6 @@
 //! The cluster: its client, and the pods of this process.
 
+use crate::access::access;
 use crate::config::{KubernetesConfig, non_empty};
 use crate::error::{KubernetesError, is_quota};
 use crate::pod::{BUILD, GATE, JOB, MANAGED, OWNER, PATIENCE};
@@ -11,15 +12,11 @@ use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::config::{
-    AuthInfo, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
-};
 use kube::core::{ObjectList, Status};
-use kube::{Api, Client, Config, Resource};
+use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -346,76 +343,6 @@ pub async fn place(config: &KubernetesConfig) -> Result<String, KubernetesError>
     let namespace = non_empty(config.namespace.as_deref());
     let namespace = namespace.unwrap_or(&access.default_namespace);
     Ok(format!("{} {namespace}", access.cluster_url))
-}
-
-/// Returns the login.
-pub(crate) async fn access(config: &KubernetesConfig) -> Result<Config, KubernetesError> {
-    let options = KubeConfigOptions {
-        context: config.context.clone(),
-        ..KubeConfigOptions::default()
-    };
-    let from = |read: Kubeconfig| async {
-        let access = Config::from_custom_kubeconfig(read, &options).await;
-        access.map_err(|error| no_cluster(&error))
-    };
-    if let Some(host) = &config.host {
-        return from(of_host(host, config)).await;
-    }
-    if let Some(file) = &config.kubeconfig {
-        let read = Kubeconfig::read_from(file).map_err(|error| no_cluster(&error))?;
-        return from(read).await;
-    }
-    if config.context.is_some() {
-        let access = Config::from_kubeconfig(&options).await;
-        return access.map_err(|error| no_cluster(&error));
-    }
-    Config::infer().await.map_err(|error| no_cluster(&error))
-}
-
-/// Returns the login of `host`, in the form of a file.
-fn of_host(host: &str, config: &KubernetesConfig) -> Kubeconfig {
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|it| it.display().to_string());
-    let name = || "settings".to_owned();
-    Kubeconfig {
-        clusters: vec![NamedCluster {
-            name: name(),
-            cluster: Some(kube::config::Cluster {
-                server: Some(host.to_owned()),
-                certificate_authority: path(&config.ca_file),
-                ..kube::config::Cluster::default()
-            }),
-            ..NamedCluster::default()
-        }],
-        auth_infos: vec![NamedAuthInfo {
-            name: name(),
-            auth_info: Some(AuthInfo {
-                client_certificate: path(&config.cert_file),
-                client_key: path(&config.key_file),
-                token: config
-                    .bearer_token
-                    .as_ref()
-                    .map(|it| it.expose().to_owned().into()),
-                ..AuthInfo::default()
-            }),
-            ..NamedAuthInfo::default()
-        }],
-        contexts: vec![NamedContext {
-            name: name(),
-            context: Some(Context {
-                cluster: name(),
-                user: Some(name()),
-                ..Context::default()
-            }),
-            ..NamedContext::default()
-        }],
-        current_context: Some(name()),
-        ..Kubeconfig::default()
-    }
-}
-
-fn no_cluster(error: &dyn std::fmt::Display) -> KubernetesError {
-    let hint = "`kubectl config get-contexts` shows what there is";
-    KubernetesError::Config(format!("find the cluster: {error}; {hint}"))
 }
 
 fn no_login(error: &(dyn std::error::Error + 'static)) -> KubernetesError {

@@ -2,6 +2,7 @@
 //!
 //! The design and its reasons are in `docs/design/kubernetes.md`.
 
+mod access;
 mod agent;
 mod bare;
 mod check;

@@ -73,7 +73,7 @@ pub(crate) fn in_words(error: BoxError, access: &Config) -> BoxError {
 
 #[cfg(test)]
 mod tests {
-    use crate::cluster::access;
+    use crate::access::access;
     use crate::config::KubernetesConfig;
     use crate::transport::client;
     use serde_json::json;

@@ -102,7 +102,7 @@ look:
     let refused = project.runwright(&["run", "--executor=kubernetes", "--context=none"]);
     refused
         .expect_code(2)
-        .expect_text("failed to load current context: none")
+        .expect_text("has no context \"none\"; its contexts are test")
         .expect_text("`runwright kubernetes check` says what works");
     let refused = project.runwright(&["run", "--executor=kubernetes", "--namespace=no-such"]);
     refused
@@ -112,8 +112,11 @@ look:
     let mut command = project.command(&["run", "--executor=kubernetes"]);
     command.env("KUBECONFIG", "/does/not/exist");
     let refused: Done = command.output().unwrap().into();
+    let expected =
+        "error: the kubeconfig file /does/not/exist, which KUBECONFIG names, does not exist\n";
     refused
         .expect_code(2)
+        .expect_text(expected)
         .expect_text("`runwright kubernetes check` says what works");
 }
 

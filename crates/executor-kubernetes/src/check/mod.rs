@@ -10,14 +10,13 @@ mod tests;
 
 pub(crate) use admission::usual_pod;
 
-use crate::cluster::access;
+use crate::access::{access, context};
 use crate::config::KubernetesConfig;
 use crate::transport::client;
 use executor_core::Cancellation;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::api::PostParams;
-use kube::config::Kubeconfig;
 use kube::{Api, Client};
 use permission::Permissions;
 use std::time::Duration;
@@ -233,20 +232,6 @@ async fn log_in<'c>(
         .as_ref()
         .map_or(String::new(), |user| format!(", user {user}"));
     Ok((target, user, format!("{context}{server}{shown}")))
-}
-
-/// Returns the name of the context, unless the login is that of a pod or of settings.
-fn context(config: &KubernetesConfig) -> Option<String> {
-    if config.host.is_some() {
-        return None;
-    }
-    config.context.clone().or_else(|| {
-        let read = match &config.kubeconfig {
-            Some(file) => Kubeconfig::read_from(file),
-            None => Kubeconfig::read(),
-        };
-        read.ok()?.current_context
-    })
 }
 
 /// Returns the minor version of Kubernetes 1; `None` when it is not a number.
