@@ -78,7 +78,8 @@ impl Cluster {
         let namespace = namespace.unwrap_or(&access.default_namespace).to_owned();
         let place = format!("{} {namespace}", access.cluster_url);
         // It may start a program that asks for a token.
-        let making = tokio::task::spawn_blocking(move || client(access));
+        let settings = config.clone();
+        let making = tokio::task::spawn_blocking(move || client(&settings, access));
         let client = match timeout(ANSWER, making).await {
             Ok(Ok(client)) => client.map_err(|error| no_login(&*error))?,
             Ok(Err(error)) => return Err(no_login(&error)),

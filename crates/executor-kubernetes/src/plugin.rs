@@ -106,7 +106,7 @@ mod tests {
             ..KubernetesConfig::default()
         };
         let access = access(&config).await.unwrap();
-        let error = client(access).map(drop).unwrap_err();
+        let error = client(&config, access).map(drop).unwrap_err();
         let text = executor_core::chain(&*error);
         text.replace(directory.path().to_str().unwrap(), "DIR")
     }

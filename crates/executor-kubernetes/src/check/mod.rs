@@ -201,7 +201,8 @@ async fn log_in<'c>(
     let server = server.trim_end_matches('/');
     let namespace = config.namespace.clone();
     let namespace = namespace.unwrap_or_else(|| access.default_namespace.clone());
-    let client = client(access).map_err(|error| failed(executor_core::chain(&*error), None))?;
+    let client =
+        client(config, access).map_err(|error| failed(executor_core::chain(&*error), None))?;
     let target = Target {
         config,
         client,

@@ -11,6 +11,7 @@ use executor_testkit::CommandBuilder;
 use http::StatusCode;
 use kube::api::DeleteParams;
 use kube::config::Kubeconfig;
+use serde_json::json;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -145,6 +146,58 @@ async fn refused_certificate_is_read_again() {
     }
     provider.sweep(|_, _| false).await.unwrap();
     cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_inside_of_a_rewritten_kubeconfig_file_are_read_again() {
+    // R-STEP-54
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    let file = cluster.config.kubeconfig.as_ref().unwrap();
+    let mut kubeconfig = Kubeconfig::read_from(file).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("kubeconfig");
+    cluster.config.kubeconfig = Some(file.clone());
+    let valid_login = kubeconfig.auth_infos[0].auth_info.clone().unwrap();
+    let server = kubeconfig.clusters[0].cluster.clone().unwrap();
+    let inside = |path: &Option<String>| encoded(&std::fs::read(path.as_ref().unwrap()).unwrap());
+    let unknown = rcgen::generate_simple_self_signed(["jobs".to_owned()]).unwrap();
+    let [certificate, key] = [unknown.cert.pem(), unknown.signing_key.serialize_pem()];
+    let mut write = |authority: String, certificate: String, key: String| {
+        let cluster = kubeconfig.clusters[0].cluster.as_mut().unwrap();
+        cluster.certificate_authority = None;
+        cluster.certificate_authority_data = Some(authority);
+        let login = json!({ "client-certificate-data": certificate, "client-key-data": key });
+        kubeconfig.auth_infos[0].auth_info = Some(serde_json::from_value(login).unwrap());
+        std::fs::write(&file, serde_json::to_vec(&kubeconfig).unwrap()).unwrap();
+    };
+    let authority = inside(&server.certificate_authority);
+    let valid = [
+        inside(&valid_login.client_certificate),
+        inside(&valid_login.client_key),
+    ];
+    let pair = [encoded(certificate.as_bytes()), encoded(key.as_bytes())];
+    write(authority.clone(), pair[0].clone(), pair[1].clone());
+    let provider = cluster.provider();
+    let refused = provider.sweep(|_, _| false).await.unwrap_err();
+    assert!(chain(&refused).contains("Unauthorized"), "{refused:?}");
+    write(authority.clone(), valid[0].clone(), valid[1].clone());
+    provider.sweep(|_, _| false).await.unwrap();
+    // The server's certificate is of another authority than the file says.
+    write(pair[0].clone(), valid[0].clone(), valid[1].clone());
+    let provider = cluster.provider();
+    let refused = provider.sweep(|_, _| false).await.unwrap_err();
+    assert!(chain(&refused).contains("certificate"), "{refused:?}");
+    write(authority, valid[0].clone(), valid[1].clone());
+    provider.sweep(|_, _| false).await.unwrap();
+    cluster.end().await;
+}
+
+fn encoded(data: &[u8]) -> String {
+    let bytes = k8s_openapi::ByteString(data.to_vec());
+    let text = serde_json::to_value(bytes).unwrap();
+    text.as_str().unwrap().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
