@@ -1,3 +1,4 @@
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
 /// Arguments of `runwright kubernetes`.
@@ -41,4 +42,8 @@ pub(crate) struct KubernetesCheckArgs {
     /// The image of the job in a pod; without it that of your settings
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
+    /// When to pull the image, in the order to try: always, if-not-present, never
+    #[arg(long, hide_possible_values = true, value_name = "WHEN,...", value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(["always", "if-not-present", "never"]))]
+    pub(crate) pull_policy: Vec<String>,
 }

@@ -27,6 +27,7 @@ fn check(args: &KubernetesCheckArgs) -> Result<Exit, Failure> {
         context: args.context.clone(),
         namespace: args.namespace.clone(),
         image: args.image.clone(),
+        pull_policy: args.pull_policy.clone(),
         ..DockerArgs::default()
     };
     let config = kubernetes_config(&settings, &options)?;

@@ -78,6 +78,23 @@ pub(super) async fn check(target: &Target<'_>) -> Vec<(&'static str, Verdict)> {
     checks
 }
 
+/// Returns the verdict if the namespace does not exist. A login that may not read namespaces learns it from the refusal of a pod.
+pub(super) async fn missing_namespace(target: &Target<'_>) -> Option<Verdict> {
+    let namespace = target.namespace()?;
+    let namespaces: Api<Namespace> = Api::all(target.client.clone());
+    match target.answer(namespaces.get(namespace)).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            let found = format!("the cluster has no namespace {namespace}");
+            Some(failed(found, Some(&create(namespace))))
+        }
+        _ => None,
+    }
+}
+
+fn create(namespace: &str) -> String {
+    format!("`kubectl create namespace {namespace}` creates it, or name another one")
+}
+
 /// Returns what refuses a pod, with the words of Kubernetes.
 async fn refusal(target: &Target<'_>, namespace: &str) -> Option<(Gate, String)> {
     let pod = match usual_pod(target.config) {
@@ -159,9 +176,7 @@ impl Gate {
     /// Returns what to do about a refusal.
     fn help(self, found: &str, namespace: &str, config: &KubernetesConfig) -> Option<String> {
         let help = match self {
-            Self::Namespace if found.contains("not found") => {
-                format!("`kubectl create namespace {namespace}` creates it, or name another one")
-            }
+            Self::Namespace if found.contains("not found") => create(namespace),
             Self::Limits => format!(
                 "change the requests and limits of the settings; `kubectl describe limitrange -n {namespace}` shows the range"
             ),

@@ -165,6 +165,14 @@ async fn check_all<P: Fn(&Check)>(
             None
         }
     };
+    if let Some(verdict) = admission::missing_namespace(&target).await {
+        // The API server answers questions about permissions in any namespace.
+        let [namespace, others @ ..] = admission::NAMES;
+        report.add(namespace, verdict);
+        let names = [PERMISSIONS, PORTS].into_iter().chain(others);
+        report.skip(names.chain([PROBE]), "the namespace does not exist");
+        return None;
+    }
     let permissions = Permissions::of(&target, minor).await;
     report.add(PERMISSIONS, permissions.verdict());
     report.add(PORTS, permissions.ports_verdict());
