@@ -37,14 +37,14 @@ impl KubernetesExecutor {
         let (mut name, mut is_named) = (self.name()?, false);
         loop {
             let objects = self.objects(cluster, &name, login.as_deref(), &pulls)?;
-            if pulls.is_empty() && !is_named {
-                for warning in warning.iter().chain(&objects.warnings) {
-                    trace.warning_line(warning);
-                }
-            }
             if !is_named {
                 let line = format!("Using pod {name} in namespace {}", cluster.namespace);
                 trace.system_line(&line);
+                if pulls.is_empty() {
+                    for warning in warning.iter().chain(&objects.warnings) {
+                        trace.warning_line(warning);
+                    }
+                }
                 is_named = true;
             }
             let place = self.place(&name, cluster)?;

@@ -140,13 +140,13 @@ impl KubernetesExecutor {
             let taken = self.clusters.warm.take(&cluster, &objects).await;
             if let Some(WarmPod { created, link, .. }) = taken {
                 let (trace, dirs) = (self.base.trace()?, self.base.dirs()?);
-                for warning in &objects.warnings {
-                    trace.warning_line(warning);
-                }
                 trace.system_line(&format!(
                     "Using warm pod {} in namespace {}",
                     created.name, cluster.namespace
                 ));
+                for warning in &objects.warnings {
+                    trace.warning_line(warning);
+                }
                 link.agent.set_trace(Arc::clone(trace));
                 let place = self.place(&created.name, &cluster)?;
                 self.created = Some(created);
@@ -188,9 +188,17 @@ impl KubernetesExecutor {
     /// Opens the pod of a job without the agent.
     async fn bare(&self, reason: &str, cancellation: &Cancellation) -> Result<BarePod, BuildError> {
         let trace = self.base.trace()?;
-        trace.warning_line(&format!(
-            "the job runs without the agent: {reason}; a lost connection ends it, and it cannot be resumed"
-        ));
+        let means = "a lost connection ends it, and it cannot be resumed";
+        match self.config().engine {
+            EngineChoice::Exec => {
+                trace.system_line(&format!("The job runs without the agent: {means}"));
+            }
+            EngineChoice::Auto | EngineChoice::Agent => {
+                trace.warning_line(&format!(
+                    "the job runs without the agent: {reason}; {means}"
+                ));
+            }
+        }
         let (created, dirs) = (self.created()?, self.base.dirs()?);
         Ok(BarePod::open(created, &directories(dirs), cancellation).await?)
     }

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-const WARNING: &str = "the job runs without the agent: ";
+const LINE: &str = "The job runs without the agent: ";
 
 async fn opened(cluster: &Cluster) -> Opened {
     let provider = cluster.provider();
@@ -52,8 +52,10 @@ async fn stages_have_their_exit_codes_and_streams_and_the_log_says_it_once() {
     assert_eq!(opened.stdout(), "a secret\n\\0'% file\nalive\n".repeat(2));
     assert_eq!(opened.trace.text(TraceStream::STDERR), "error\n".repeat(2));
     let log = opened.log();
-    assert_eq!(log.matches(WARNING).count(), 1, "{log}");
-    assert!(log.contains("engine = \"exec\""), "{log}");
+    assert_eq!(log.matches(LINE).count(), 1, "{log}");
+    // The user chose it.
+    let warnings = opened.trace.text(TraceStream::SYSTEM_WARNING);
+    assert_eq!(warnings, "");
     let abilities = opened.executor.abilities();
     assert!(abilities.resumable.is_none());
     // `tar` refuses it, and the rest of it is larger than all buffers.
