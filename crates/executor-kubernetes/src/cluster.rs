@@ -134,9 +134,9 @@ impl Cluster {
 
     pub(crate) async fn delete_secret(&self, name: &str) -> Result<(), KubernetesError> {
         let secrets: Api<Secret> = Api::namespaced(self.client(), &self.namespace);
-        delete(&secrets, "delete the secret of the pod", name)
-            .await
-            .map(drop)
+        let params = DeleteParams::default();
+        let deleted = delete(&secrets, "delete the secret of the pod", name, &params);
+        deleted.await.map(drop)
     }
 
     /// Lets the pod have a node.
@@ -180,7 +180,14 @@ impl Cluster {
 
     /// Asks for the end of a pod; returns whether there is one.
     pub(crate) async fn delete(&self, name: &str) -> Result<bool, KubernetesError> {
-        delete(&self.pods, "delete the pod", name).await
+        delete(&self.pods, "delete the pod", name, &DeleteParams::default()).await
+    }
+
+    /// Deletes a pod without a grace period: it is gone at once, and its node kills its processes.
+    pub(crate) async fn delete_at_once(&self, name: &str) -> Result<(), KubernetesError> {
+        let params = DeleteParams::default().grace_period(0);
+        let deleted = delete(&self.pods, "delete the pod", name, &params);
+        deleted.await.map(drop)
     }
 
     /// Makes this process the owner of a job's pod; returns whether the pod is still there and belonged to `owner`.
@@ -320,12 +327,17 @@ where
 }
 
 /// Asks for the end of an object; returns whether there is one.
-async fn delete<K>(api: &Api<K>, doing: &'static str, name: &str) -> Result<bool, KubernetesError>
+async fn delete<K>(
+    api: &Api<K>,
+    doing: &'static str,
+    name: &str,
+    params: &DeleteParams,
+) -> Result<bool, KubernetesError>
 where
     K: Clone + std::fmt::Debug + DeserializeOwned,
 {
     let deleted = persist(doing, || async {
-        match api.delete(name, &DeleteParams::default()).await {
+        match api.delete(name, params).await {
             Ok(_) => Ok(true),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
             Err(error) => Err(error),

@@ -7,7 +7,7 @@ use crate::error::KubernetesError;
 use crate::pod::Objects;
 use crate::state::{PodState, ServiceEnds};
 use crate::watch::{Followed, Seen};
-use executor_core::{Cancellation, JobTrace, JobTraceExt, Retryability};
+use executor_core::{CancelCause, Cancellation, JobTrace, JobTraceExt, Retryability};
 use futures_util::future::{Either, select};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use std::collections::HashMap;
@@ -239,9 +239,16 @@ impl Created {
         }
     }
 
-    /// Deletes the pod and all that belongs to it, and waits until the pod is gone.
-    pub(crate) async fn remove(&mut self) -> Result<(), KubernetesError> {
-        let removed = self.remove_pod().await;
+    /// Deletes the pod and all that belongs to it, and waits until the pod is gone. After an abort, its processes have no time to end, and
+    /// the API server forgets it at once.
+    pub(crate) async fn remove(&mut self, stop: &Cancellation) -> Result<(), KubernetesError> {
+        // Then it may belong to another process.
+        let is_gone = *self.followed.seen.borrow() == Seen::Gone;
+        let removed = tokio::select! {
+            biased;
+            () = aborted(stop), if !is_gone => self.cluster.delete_at_once(&self.name).await,
+            removed = self.remove_pod() => removed,
+        };
         if self.owns_namespace {
             // It takes a while, which the job does not wait for.
             self.cluster.delete_namespace().await?;
@@ -287,5 +294,12 @@ impl Created {
                 retry: Retryability::Temporary,
             })
         })
+    }
+}
+
+/// Waits until a stop at once is requested. A stage whose time is up is stopped so too, but its pod ends as usual.
+async fn aborted(stop: &Cancellation) {
+    if stop.aborted().await == CancelCause::Timeout {
+        std::future::pending::<()>().await;
     }
 }

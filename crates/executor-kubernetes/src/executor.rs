@@ -55,6 +55,8 @@ pub struct KubernetesExecutor {
     resumed: Option<ResumeHandle>,
     observer: Option<ResumeObserver>,
     pub(crate) created: Option<Created>,
+    /// That of the last stage.
+    stop: Cancellation,
     prepared: Option<Prepared>,
 }
 
@@ -113,6 +115,7 @@ impl KubernetesExecutor {
             resumed: data.get::<ResumeHandle>().cloned(),
             observer: data.get::<ResumeObserver>().cloned(),
             created: None,
+            stop: Cancellation::new(),
             prepared: None,
         }
     }
@@ -372,6 +375,7 @@ impl Executor for KubernetesExecutor {
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
         self.base.set_current_stage(ExecutorStage::RUN);
+        self.stop = cancellation.clone();
         cancellation.check()?;
         command.variables.check_file_names()?;
         let options = self.base.options()?;
@@ -479,7 +483,7 @@ impl Executor for KubernetesExecutor {
         self.base.cleanup();
         self.prepared = None;
         if let Some(created) = &mut self.created {
-            created.remove().await?;
+            created.remove(&self.stop).await?;
         }
         self.created = None;
         Ok(())

@@ -202,7 +202,7 @@ impl WarmPods {
 }
 
 async fn remove(created: &mut Created) {
-    if let Err(error) = created.remove().await {
+    if let Err(error) = created.remove(&Cancellation::new()).await {
         let error = executor_core::chain(&error);
         tracing::warn!(error, "A warm pod is not removed; it ends by itself.");
     }

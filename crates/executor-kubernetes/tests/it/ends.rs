@@ -264,3 +264,34 @@ async fn service_that_ends_is_in_the_log() {
     opened.executor.cleanup().await.unwrap();
     cluster.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aborted_job_does_not_wait_for_its_services() {
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    cluster.config.pod_termination_grace_period_seconds = Some(600);
+    let mut job = job(BUSYBOX);
+    // It ends only when it is killed, after the grace period of the pod.
+    let deaf = "trap '' TERM; while true; do sleep 1; done";
+    job.services = vec![Image {
+        command: ["sh", "-c", deaf].map(str::to_owned).into(),
+        ..Image::named(BUSYBOX)
+    }];
+    let provider = cluster.provider();
+    let opened = open(&provider, job).await;
+    let mut opened = opened.map_err(|it| it.0.chain()).unwrap();
+    let stop = Cancellation::new();
+    let command = CommandBuilder::new("echo begun; sleep 1000").build();
+    let stopping = async {
+        opened.trace.wait_for(TraceStream::STDOUT, "begun").await;
+        stop.cancel(CancelCause::User);
+        stop.abort(CancelCause::User);
+    };
+    let (ran, ()) = tokio::join!(opened.executor.run(command, &stop), stopping);
+    assert!(matches!(ran, Err(BuildError::Canceled(CancelCause::User))));
+    let cleanup = timeout(Duration::from_mins(1), opened.executor.cleanup());
+    cleanup.await.unwrap().unwrap();
+    assert_eq!(cluster.left().await, Vec::<String>::new());
+    cluster.end().await;
+}
