@@ -168,7 +168,11 @@ impl PodAgent {
     ) -> Option<Found> {
         let program = Program::of(agent).ok()?;
         let mut seen = self.seen.clone();
-        let is_waiting = |it: &Seen| matches!(it, Seen::Nothing | Seen::Pod(PodState::Pending(_)));
+        let is_waiting = |it: &Seen| {
+            let is_pending =
+                |it: &PodState| matches!(it, PodState::Pending(_) | PodState::Restarting(_));
+            matches!(it, Seen::Nothing) || matches!(it, Seen::Pod(it) if is_pending(it))
+        };
         seen.wait_for(|it| !is_waiting(it)).await.ok()?;
         for pause in EARLY {
             tokio::select! {

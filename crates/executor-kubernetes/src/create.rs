@@ -61,7 +61,8 @@ impl KubernetesExecutor {
                     turn = None;
                     let patience = clusters.config.patience();
                     let agent = created.agent(&directories, Some(Arc::clone(&trace)))?;
-                    let found = created.await_agent(&agent, program, patience, cancellation);
+                    let found =
+                        created.await_agent(&agent, program, patience, &*trace, cancellation);
                     found.await.map(|found| found.map(|found| (agent, found)))
                 }
                 Err(error) => Err(error),

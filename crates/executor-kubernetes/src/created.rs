@@ -70,7 +70,8 @@ impl Created {
         cancellation: &Cancellation,
     ) -> Result<(), KubernetesError> {
         self.send(objects, cancellation).await?;
-        self.await_running(config.patience(), cancellation).await
+        self.await_running(config.patience(), None, cancellation)
+            .await
     }
 
     /// Creates the objects of the job. The API server has accepted them when this returns.
@@ -135,10 +136,11 @@ impl Created {
         agent: &PodAgent,
         program: Option<&Agent>,
         patience: Duration,
+        trace: &dyn JobTrace,
         cancellation: &Cancellation,
     ) -> Result<Option<Found>, KubernetesError> {
         let early = pin!(async { agent.start_early(program?, cancellation).await });
-        let running = pin!(self.await_running(patience, cancellation));
+        let running = pin!(self.await_running(patience, Some(trace), cancellation));
         match select(early, running).await {
             Either::Left((None, running)) => running.await.map(|()| None),
             Either::Left((found, _)) => Ok(found),
@@ -148,22 +150,25 @@ impl Created {
         }
     }
 
-    /// Waits until the container of the job runs.
+    /// Waits until the container of the job runs. Until then, the log says which services end.
     pub(crate) async fn await_running(
         &mut self,
         patience: Duration,
+        trace: Option<&dyn JobTrace>,
         cancellation: &Cancellation,
     ) -> Result<(), KubernetesError> {
         let began = Instant::now();
         let mut deadline = began + patience;
+        let name = self.name.clone();
         let failed = |reason: String, retry| KubernetesError::Pod {
-            name: self.name.clone(),
+            name: name.clone(),
             reason,
             retry,
         };
         let mut why = None;
         loop {
-            match self.followed.seen.borrow_and_update().clone() {
+            let seen = self.followed.seen.borrow_and_update().clone();
+            match seen {
                 Seen::Pod(PodState::Running(_)) => return Ok(()),
                 Seen::Pod(PodState::Ended {
                     reason, may_retry, ..
@@ -178,6 +183,13 @@ impl Created {
                 Seen::Pod(PodState::Pending(reason)) => {
                     why = reason.or(why);
                     deadline = began + patience;
+                }
+                Seen::Pod(PodState::Restarting(services)) => {
+                    why = services.first().map(ToString::to_string);
+                    deadline = began + patience;
+                    if let Some(trace) = trace {
+                        self.report(services, trace);
+                    }
                 }
                 Seen::Gone => {
                     return Err(failed("it was deleted".to_owned(), Retryability::Temporary));
@@ -222,18 +234,11 @@ impl Created {
     }
 
     fn report(&mut self, services: Vec<ServiceEnds>, trace: &dyn JobTrace) {
-        for ServiceEnds {
-            container,
-            image,
-            count,
-            reason,
-        } in services
-        {
-            let line =
-                format!("the service {container} ({image}) ended and is started again: {reason}");
-            let reported = self.reported.entry(container).or_default();
-            if *reported < count {
-                *reported = count;
+        for service in services {
+            let line = service.to_string();
+            let reported = self.reported.entry(service.container).or_default();
+            if *reported < service.count {
+                *reported = service.count;
                 trace.warning_line(&line);
             }
         }

@@ -1,13 +1,16 @@
 //! What Kubernetes says of a pod: a pure function of the object.
 
-use crate::pod::BUILD;
+use crate::pod::{BUILD, SERVICE, alias_key};
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod, PodStatus};
+use std::fmt;
 
 /// How far a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PodState {
     /// It may still start; the reason why it has not, if there is one.
     Pending(Option<String>),
+    /// The container of the job waits for services of which some have ended.
+    Restarting(Vec<ServiceEnds>),
     /// It has a node and all its services, so the container of the job runs at any moment. The node reports it up to a second later.
     Starting,
     /// The container of the job runs. Services may have ended meanwhile.
@@ -27,11 +30,19 @@ pub(crate) enum PodState {
 pub(crate) struct ServiceEnds {
     /// The name of its container.
     pub(crate) container: String,
-    pub(crate) image: String,
+    /// The service in words, with its alias and its image.
+    pub(crate) title: String,
     /// How often it has ended.
     pub(crate) count: i32,
     /// Why it ended the last time.
     pub(crate) reason: String,
+}
+
+impl fmt::Display for ServiceEnds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { title, reason, .. } = self;
+        write!(f, "{title} ended and is started again: {reason}")
+    }
 }
 
 /// The reasons of a waiting container that waiting does not change.
@@ -99,13 +110,9 @@ impl PodState {
         // A service may end, or be started again, while the job runs.
         for container in of_services.clone().filter(|_| !runs).chain(of_job.clone()) {
             if let Some((reason, may_retry)) = fault(container) {
-                let (name, image) = (&container.name, &container.image);
-                let who = match &**name {
-                    BUILD => format!("container {name}"),
-                    service => format!("the service {service} ({image})"),
-                };
+                let title = title(pod, container);
                 return Self::Ended {
-                    reason: format!("{who}: {reason}"),
+                    reason: format!("{title}: {reason}"),
                     may_retry,
                     unpulled: is_unpulled(container).then(|| container.name.clone()),
                 };
@@ -126,34 +133,22 @@ impl PodState {
             Some("Unknown") => return ended("its node does not answer".to_owned(), true),
             // Services may run on for a moment.
             _ if is_left => return ended(LEFT.to_owned(), true),
-            _ if runs => return Self::Running(of_services.filter_map(ends).collect()),
             _ => {}
+        }
+        let ends: Vec<_> = of_services.filter_map(|it| ends(pod, it)).collect();
+        if runs {
+            return Self::Running(ends);
+        }
+        if !ends.is_empty() {
+            return Self::Restarting(ends);
         }
         let mut services = status.init_container_statuses.iter().flatten();
         let unready = services.find(|it| {
             it.started != Some(true) && it.state.as_ref().is_some_and(|it| it.running.is_some())
         });
         if let Some(service) = unready {
-            let reason = format!(
-                "the service {} ({}) is not ready",
-                service.name, service.image
-            );
+            let reason = format!("{} is not ready", title(pod, service));
             return Self::Pending(Some(reason));
-        }
-        let mut services = status.init_container_statuses.iter().flatten();
-        let ended_service = services.find_map(|it| {
-            let last = [&it.state, &it.last_state];
-            let mut last = last.into_iter().flatten();
-            let ended = last.find_map(|it| it.terminated.as_ref())?;
-            let code = format!("exit code {}", ended.exit_code);
-            let reason = words(&[ended.reason.as_deref().unwrap_or_default(), &code]);
-            Some(format!(
-                "the service {} ({}) ended and is started again: {reason}",
-                it.name, it.image
-            ))
-        });
-        if ended_service.is_some() {
-            return Self::Pending(ended_service);
         }
         let unscheduled = condition("PodScheduled", "False");
         let reason = unscheduled.map(|it| {
@@ -195,6 +190,21 @@ fn may_start(pod: &Pod, status: &PodStatus) -> bool {
         && hooks.all(|it| it.post_start.is_none())
 }
 
+/// Returns a container in words: a service by its alias and its image, which the user knows, and not by the name of its container.
+fn title(pod: &Pod, container: &ContainerStatus) -> String {
+    let (name, image) = (&container.name, &container.image);
+    if name == BUILD {
+        return format!("container {name}");
+    }
+    let annotations = pod.metadata.annotations.as_ref();
+    let alias = annotations.and_then(|it| it.get(&alias_key(name)));
+    match alias {
+        Some(alias) => format!("the service {alias} ({image})"),
+        None if name.starts_with(SERVICE) => format!("the service {image}"),
+        None => format!("the container {name} ({image})"),
+    }
+}
+
 /// Returns whether the image of a container is not there and cannot be pulled.
 fn is_unpulled(container: &ContainerStatus) -> bool {
     let state = container.state.as_ref();
@@ -218,7 +228,12 @@ fn fault(container: &ContainerStatus) -> Option<(String, bool)> {
         let last = container.last_state.as_ref();
         if let Some(last) = last.and_then(|it| it.terminated.as_ref()) {
             // The message of the waiting container has only the pause.
-            return Some((words(&[&reason, &ending(last)]), false));
+            let last = if container.name == BUILD {
+                ending(last)
+            } else {
+                ending_of_service(last)
+            };
+            return Some((words(&[&reason, &last]), false));
         }
         let is_pull = matches!(&*reason, "ErrImagePull" | "ImagePullBackOff");
         let may_retry = is_pull && !REFUSALS.iter().any(|it| message.contains(it));
@@ -245,6 +260,25 @@ fn ending(terminated: &ContainerStateTerminated) -> String {
     words(&[reason, message, &code])
 }
 
+/// Returns how a service ended, with the last line of its output, which the kubelet keeps as the message.
+fn ending_of_service(terminated: &ContainerStateTerminated) -> String {
+    let reason = terminated.reason.as_deref().unwrap_or_default();
+    if UNSTARTED.contains(&reason) {
+        return ending(terminated);
+    }
+    let reason = match reason {
+        // The exit code says it.
+        "Error" | "Completed" => "",
+        reason => reason,
+    };
+    let ending = words(&[reason, &format!("exit code {}", terminated.exit_code)]);
+    let output = terminated.message.as_deref().unwrap_or_default();
+    match output.lines().map(str::trim).rfind(|it| !it.is_empty()) {
+        Some(line) => format!("{ending}; its last output was: {line}"),
+        None => ending,
+    }
+}
+
 /// Returns whether the agent has ended by itself: its exit code is then 0. A reason of the pod, such as its deadline, comes first.
 fn is_left(container: &ContainerStatus) -> bool {
     let state = container.state.as_ref();
@@ -256,8 +290,16 @@ fn is_left(container: &ContainerStatus) -> bool {
     container.name == BUILD && has_completed
 }
 
-/// Returns the ends of a service; `None` without one.
-fn ends(service: &ContainerStatus) -> Option<ServiceEnds> {
+/// Returns the ends of a service; `None` without one, and for a container that is to end before the next one starts.
+fn ends(pod: &Pod, service: &ContainerStatus) -> Option<ServiceEnds> {
+    let specs = pod.spec.as_ref().and_then(|it| it.init_containers.as_ref());
+    let spec = specs
+        .into_iter()
+        .flatten()
+        .find(|it| it.name == service.name);
+    if spec.is_some_and(|it| it.restart_policy.as_deref() != Some("Always")) {
+        return None;
+    }
     let state = service.state.as_ref();
     let runs = state.is_some_and(|it| it.running.is_some());
     let now = state.and_then(|it| it.terminated.as_ref());
@@ -265,10 +307,10 @@ fn ends(service: &ContainerStatus) -> Option<ServiceEnds> {
     let terminated = now.or(before.and_then(|it| it.terminated.as_ref()))?;
     Some(ServiceEnds {
         container: service.name.clone(),
-        image: service.image.clone(),
+        title: title(pod, service),
         // The kubelet counts the starts after the first one.
         count: service.restart_count + i32::from(!runs),
-        reason: ending(terminated),
+        reason: ending_of_service(terminated),
     })
 }
 
@@ -346,7 +388,6 @@ mod tests {
             state_of("build", &killed),
             ended("container build: OOMKilled: exit code 137", false)
         );
-        assert_eq!(state_of("svc-0", &killed), PodState::Pending(None));
         let crashes = json!({ "waiting": { "reason": "CrashLoopBackOff" } });
         let beside = |job: &Value| {
             let (services, job) = (container("svc-0", &crashes), container("build", job));
@@ -359,14 +400,14 @@ mod tests {
         let waiting = json!({ "waiting": { "reason": "PodInitializing" } });
         assert_eq!(
             beside(&waiting),
-            ended("the service svc-0 (i): CrashLoopBackOff", false)
+            ended("the service i: CrashLoopBackOff", false)
         );
         let unstarted = json!({ "terminated": { "reason": "StartError", "message": "no such file", "exitCode": 128 } });
         let unstarted = container("svc-0", &unstarted);
         assert_eq!(
             state_with(&[unstarted], &[container("build", &waiting)]),
             ended(
-                "the service svc-0 (i): StartError: no such file: exit code 128",
+                "the service i: StartError: no such file: exit code 128",
                 false
             )
         );
@@ -406,7 +447,7 @@ mod tests {
         let none = json!({});
         assert_eq!(pod(&json!([]), &none), PodState::Pending(None));
         let mut service = container("svc-0", &json!({ "running": {} }));
-        let unready = PodState::Pending(Some("the service svc-0 (web:1) is not ready".to_owned()));
+        let unready = PodState::Pending(Some("the service web:1 is not ready".to_owned()));
         assert_eq!(pod(&json!([service]), &none), unready);
         service["started"] = json!(true);
         assert_eq!(pod(&json!([service]), &none), PodState::Starting);
@@ -455,11 +496,11 @@ mod tests {
             state_with(&[service], &[job])
         };
         let expected = |count| {
-            let [container, image, reason] =
-                ["svc-0", "i", "Error: exit code 3"].map(str::to_owned);
+            let [container, title, reason] =
+                ["svc-0", "the service i", "exit code 3"].map(str::to_owned);
             PodState::Running(vec![ServiceEnds {
                 container,
-                image,
+                title,
                 count,
                 reason,
             }])
@@ -471,5 +512,37 @@ mod tests {
         assert_eq!(beside(&waiting, &ended, 0), expected(1));
         assert_eq!(beside(&running, &ended, 1), expected(1));
         assert_eq!(beside(&ended, &ended, 1), expected(2));
+    }
+
+    #[test]
+    fn service_that_ends_before_the_job_is_named_with_its_last_output() {
+        let with = |name: &str, terminated: &Value| {
+            let service = container(name, &json!({ "terminated": terminated }));
+            let pod = json!({
+                "metadata": { "annotations": { "runwright.dev/alias.svc-0": "db" } },
+                "status": { "phase": "Pending", "initContainerStatuses": [service] },
+            });
+            match PodState::of(&serde_json::from_value(pod).unwrap()) {
+                PodState::Restarting(ends) => ends[0].to_string(),
+                state => panic!("{state:?}"),
+            }
+        };
+        let output = "start\nno password is set\n\n";
+        let failed = json!({ "exitCode": 3, "reason": "Error", "message": output });
+        let expected = "the service db (i) ended and is started again: exit code 3; its last output was: no password is set";
+        assert_eq!(with("svc-0", &failed), expected);
+        let killed = json!({ "exitCode": 137, "reason": "OOMKilled" });
+        let expected = "the service i ended and is started again: OOMKilled: exit code 137";
+        assert_eq!(with("svc-1", &killed), expected);
+        let completed = json!({ "exitCode": 0, "reason": "Completed" });
+        let init = json!({
+            "metadata": {},
+            "spec": { "containers": [], "initContainers": [{ "name": "init" }] },
+            "status": { "initContainerStatuses": [container("init", &json!({ "terminated": completed }))] },
+        });
+        let init = PodState::of(&serde_json::from_value(init).unwrap());
+        assert_eq!(init, PodState::Pending(None));
+        let expected = "the container mesh (i) ended and is started again: exit code 0";
+        assert_eq!(with("mesh", &completed), expected);
     }
 }

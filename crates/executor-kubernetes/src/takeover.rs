@@ -48,7 +48,9 @@ impl KubernetesExecutor {
         }
         is_claimed?;
         if let Some(created) = &mut self.created {
-            created.await_running(PERSISTENCE, cancellation).await?;
+            created
+                .await_running(PERSISTENCE, Some(&*options.trace), cancellation)
+                .await?;
         }
         let owner = cluster.owner.clone();
         Ok(PodPlace { owner, ..place })

@@ -65,12 +65,15 @@ pub(crate) fn objects(request: &Request<'_>) -> Result<Objects, KubernetesError>
         variables: request.variables.expanded(),
         secret: BTreeMap::new(),
         policies: BTreeMap::new(),
+        aliases: BTreeMap::new(),
         warnings: Vec::new(),
     };
     let overwrites = Overwrites::of(&mut draft)?;
     let spec = draft.spec(&overwrites)?;
     let spec = patch::apply(spec, &request.config.pod_spec)?;
-    let metadata = label::metadata(request, overwrites.labels, overwrites.annotations);
+    let mut metadata = label::metadata(request, overwrites.labels, overwrites.annotations);
+    let annotations = metadata.annotations.get_or_insert_default();
+    annotations.append(&mut draft.aliases);
     let secret = (!draft.secret.is_empty()).then(|| Secret {
         metadata: ObjectMeta {
             annotations: None,
@@ -105,6 +108,8 @@ pub(super) struct Draft<'r> {
     /// The values of the secret, by key.
     pub(super) secret: BTreeMap<String, String>,
     pub(super) policies: BTreeMap<String, usize>,
+    /// The annotations with the aliases of services.
+    pub(super) aliases: BTreeMap<String, String>,
     pub(super) warnings: Vec<String>,
 }
 

@@ -22,6 +22,9 @@ pub use setting_check::InvalidSetting;
 /// The container that runs the job's scripts.
 pub(crate) const BUILD: &str = "build";
 
+/// Begins the names of the containers of services.
+pub(crate) const SERVICE: &str = "svc-";
+
 /// The label by which a runner finds its pods.
 pub(crate) const OWNER: &str = "runwright.dev/owner";
 
@@ -39,3 +42,8 @@ pub(crate) const GATE: &str = "runwright.dev/secret";
 
 /// The directory of the agent in the container of the job.
 pub(crate) const AGENT: &str = "/runwright";
+
+/// Returns the key of the annotation with the alias of a service, whose container has this name.
+pub(crate) fn alias_key(container: &str) -> String {
+    format!("runwright.dev/alias.{container}")
+}

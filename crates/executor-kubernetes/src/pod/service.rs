@@ -1,9 +1,9 @@
 //! Services, as sidecars: the job's container starts when all are ready.
 
-use super::BUILD;
 use super::container::{Role, literals, variable};
 use super::draft::{Draft, Request, refused};
 use super::label::is_dns_name;
+use super::{BUILD, SERVICE, alias_key};
 use crate::config::KubernetesConfig;
 use crate::error::KubernetesError;
 use executor_core::job::{Image, Job};
@@ -86,7 +86,11 @@ impl Draft<'_> {
                     )));
                 }
             }
-            let key = format!("svc-{number}");
+            let key = format!("{SERVICE}{number}");
+            let alias = image.alias.as_deref().unwrap_or_default();
+            if let Some(alias) = split_aliases(&self.variables.expand(alias)).next() {
+                self.aliases.insert(alias_key(&key), alias.to_owned());
+            }
             let env = self.environment(&key, image);
             let mut container = self.container(&key, image, Role::Service)?;
             container.command = literals(&image.entrypoint);
@@ -94,6 +98,8 @@ impl Draft<'_> {
             container.restart_policy = Some("Always".to_owned());
             container.env = (!env.is_empty()).then_some(env);
             container.volume_mounts = (!mounts.is_empty()).then(|| mounts.to_vec());
+            // The last output then comes with the end, without a permission to read logs.
+            container.termination_message_policy = Some("FallbackToLogsOnError".to_owned());
             container.startup_probe = ports.first().map(|port| probe(*port));
             container.image = Some(name);
             services.push(Service { container, aliases });
@@ -208,9 +214,12 @@ fn names(service: &Image, variables: &JobVariables) -> (String, Vec<String>) {
 /// Returns the aliases by which the service cannot be reached.
 fn invalid_aliases(service: &Image, variables: &JobVariables) -> Vec<String> {
     let aliases = variables.expand(service.alias.as_deref().unwrap_or_default());
-    let names = aliases.split([' ', ',']).filter(|it| !it.is_empty());
-    let invalid = names.filter(|it| !is_dns_name(&it.to_ascii_lowercase()));
+    let invalid = split_aliases(&aliases).filter(|it| !is_dns_name(&it.to_ascii_lowercase()));
     invalid.map(str::to_owned).collect()
+}
+
+fn split_aliases(aliases: &str) -> impl Iterator<Item = &str> {
+    aliases.split([' ', ',']).filter(|it| !it.is_empty())
 }
 
 /// Returns the aliases, and the name of an image as `group-name`. GitLab's other one, `group__name`, is not a valid name for a pod.

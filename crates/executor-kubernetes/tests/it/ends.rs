@@ -5,7 +5,8 @@ use crate::support::{BUSYBOX, Cluster, Opened, is_long, job, node_program, open}
 use executor_core::TraceStream;
 use executor_core::job::Image;
 use executor_core::prelude::*;
-use executor_testkit::CommandBuilder;
+use executor_core::variable::JobVariable;
+use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
@@ -13,6 +14,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, EvictParams, PostParams};
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
@@ -224,7 +226,7 @@ async fn service_that_cannot_start_ends_the_job_at_once() {
             panic!("it was prepared");
         };
         let text = error.chain();
-        let who = format!("the service svc-0 ({who}): ");
+        let who = format!("the service {who}: ");
         assert!(text.contains(&who) && text.contains(why), "{text}");
         executor.cleanup().await.unwrap();
     }
@@ -237,7 +239,7 @@ async fn service_that_ends_is_in_the_log() {
         return;
     };
     let mut job = job(BUSYBOX);
-    let serve = "until [ -e /tmp/end ]; do sleep 0.1; done; exit 3";
+    let serve = "until [ -e /tmp/end ]; do sleep 0.1; done; echo ends; exit 3";
     job.services = vec![Image {
         alias: Some("web".to_owned()),
         command: ["sh", "-c", serve].map(str::to_owned).into(),
@@ -250,7 +252,7 @@ async fn service_that_ends_is_in_the_log() {
     let script = "until [ -e /builds/enough ]; do sleep 0.1; done";
     let ran = run_until(&mut opened, script, async || {
         cluster.in_container("svc-0", "touch /tmp/end").await;
-        let line = "the service svc-0 (runwright.test/busybox:1) ended and is started again: Error: exit code 3";
+        let line = "the service web (runwright.test/busybox:1) ended and is started again: exit code 3; its last output was: ends";
         trace.wait_for(TraceStream::SYSTEM_WARNING, line).await;
         cluster.in_pod("touch /builds/enough").await;
     });
@@ -262,6 +264,42 @@ async fn service_that_ends_is_in_the_log() {
         "{warnings}"
     );
     opened.executor.cleanup().await.unwrap();
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn service_that_keeps_ending_is_in_the_log_before_the_job_fails() {
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    cluster.config.poll_timeout = Some(5);
+    let mut job = job(BUSYBOX);
+    job.services = vec![Image {
+        alias: Some("db".to_owned()),
+        command: ["sh", "-c", "echo starts >&2; echo no password >&2; exit 1"]
+            .map(str::to_owned)
+            .into(),
+        variables: vec![JobVariable::public("HEALTHCHECK_TCP_PORT", "80")],
+        ..Image::named(BUSYBOX)
+    }];
+    let trace = Arc::new(RecordingTrace::new());
+    let data = ExecutorData::default();
+    let mut executor = cluster.provider().create(&data).unwrap();
+    let options = OptionsBuilder::new()
+        .job(job)
+        .trace(Arc::clone(&trace) as Arc<dyn JobTrace>)
+        .build();
+    let error = executor.prepare(options, &Cancellation::new()).await;
+    let error = error.unwrap_err().chain();
+    let why = "exit code 1; its last output was: no password";
+    let ended = "the service db (runwright.test/busybox:1) ended and is started again";
+    let expected = format!("it did not start within 5 s: {ended}: {why}");
+    assert!(error.contains(&expected), "{error}");
+    // It is started again at once, then after 10 s.
+    let warnings = trace.text(TraceStream::SYSTEM_WARNING);
+    let expected = format!("{ended}: {why}");
+    assert_eq!(warnings.matches(&expected).count(), 2, "{warnings}");
+    executor.cleanup().await.unwrap();
     cluster.end().await;
 }
 

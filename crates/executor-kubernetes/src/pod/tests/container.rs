@@ -263,11 +263,18 @@ fn services_of_the_settings_come_first() {
     svc("svc-0/env/2", json!({ "name": "X", "value": "1" }));
     svc("svc-0/startupProbe/tcpSocket", json!({ "port": 80 }));
     svc("svc-0/restartPolicy", json!("Always"));
+    svc(
+        "svc-0/terminationMessagePolicy",
+        json!("FallbackToLogsOnError"),
+    );
     svc("svc-1/image", json!("db"));
     svc(
         "spec/hostAliases/0/hostnames",
         json!(["p1", "p2", "proxy", "db"]),
     );
+    let annotations = &made(&settings, &job, &[]).unwrap()["pod"]["metadata"]["annotations"];
+    assert_eq!(annotations["runwright.dev/alias.svc-0"], json!("p1"));
+    assert_eq!(annotations.get("runwright.dev/alias.svc-1"), None);
 }
 
 #[test]
