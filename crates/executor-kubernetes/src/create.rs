@@ -3,11 +3,13 @@
 use crate::agent::{Found, PodAgent};
 use crate::cluster::Cluster;
 use crate::created::Created;
+use crate::error::KubernetesError;
 use crate::executor::{KubernetesExecutor, directories};
 use crate::login::login;
 use crate::place::PodPlace;
+use crate::state::{NEVER_PULLED, Unpulled};
 use executor_core::{BuildError, Cancellation, JobTraceExt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use steps::agent::Agent;
@@ -32,6 +34,7 @@ impl KubernetesExecutor {
         let trace = Arc::clone(&options.trace);
         let (login, warning) = login(&options.job, &options.variables);
         let mut pulls = BTreeMap::new();
+        let mut told = FailedPulls::default();
         let clusters = Arc::clone(&self.clusters);
         let (mut turn, mut began) = (None, Instant::now());
         let (mut name, mut is_named) = (self.name()?, false);
@@ -96,19 +99,76 @@ impl KubernetesExecutor {
                     cause = cancellation.canceled() => return Err(cause.into()),
                 }
             }
-            let Some(container) = created.unpulled() else {
+            let Some(unpulled) = created.unpulled() else {
                 return Err(error.into());
             };
-            let next = pulls.get(&container).copied().unwrap_or_default() + 1;
-            let policies = objects.policies.get(&container);
+            let error = told.shorten(&unpulled, error);
+            let next = pulls.get(&unpulled.container).copied().unwrap_or_default() + 1;
+            let policies = objects.policies.get(&unpulled.container);
             if policies.is_none_or(|count| next >= *count) {
                 return Err(error.into());
             }
             let line = format!("{error}; the next pull policy of the image is tried");
             trace.warning_line(&line);
-            pulls.insert(container, next);
+            pulls.insert(unpulled.container, next);
             created.remove_pod().await?;
             (name, is_named) = (self.name()?, false);
         }
+    }
+}
+
+/// The images whose failed pulls are in the log. The kubelet's text is long, and mostly the same for each pull policy.
+#[derive(Default)]
+struct FailedPulls(BTreeSet<String>);
+
+impl FailedPulls {
+    /// Returns the error of an image that cannot be pulled, without the text of the kubelet if the log has that.
+    fn shorten(&mut self, unpulled: &Unpulled, error: KubernetesError) -> KubernetesError {
+        let Unpulled {
+            image, title, word, ..
+        } = unpulled;
+        // That of an image which is never pulled is short, and another one.
+        if word == NEVER_PULLED || self.0.insert(image.clone()) {
+            return error;
+        }
+        match error {
+            KubernetesError::Pod { name, retry, .. } => KubernetesError::Pod {
+                name,
+                reason: format!("{title}: {word} again; the log has the first error"),
+                retry,
+            },
+            error => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use executor_core::Retryability;
+
+    #[test]
+    fn text_of_a_failed_pull_comes_once_for_each_image() {
+        let mut told = FailedPulls::default();
+        let mut shown = |image: &str, word: &str| {
+            let unpulled = Unpulled {
+                container: "svc-0".to_owned(),
+                image: image.to_owned(),
+                title: format!("the service {image}"),
+                word: word.to_owned(),
+            };
+            let error = KubernetesError::Pod {
+                name: "p".to_owned(),
+                reason: "long".to_owned(),
+                retry: Retryability::Temporary,
+            };
+            told.shorten(&unpulled, error).to_string()
+        };
+        assert_eq!(shown("web:1", "ErrImagePull"), "pod p: long");
+        let expected =
+            "pod p: the service web:1: ImagePullBackOff again; the log has the first error";
+        assert_eq!(shown("web:1", "ImagePullBackOff"), expected);
+        assert_eq!(shown("db:1", "ErrImagePull"), "pod p: long");
+        assert_eq!(shown("web:1", NEVER_PULLED), "pod p: long");
     }
 }

@@ -5,7 +5,7 @@ use crate::cluster::Cluster;
 use crate::config::KubernetesConfig;
 use crate::error::KubernetesError;
 use crate::pod::Objects;
-use crate::state::{PodState, ServiceEnds};
+use crate::state::{PodState, ServiceEnds, Unpulled};
 use crate::watch::{Followed, Seen};
 use executor_core::{CancelCause, Cancellation, JobTrace, JobTraceExt, Retryability};
 use futures_util::future::{Either, select};
@@ -113,7 +113,7 @@ impl Created {
     }
 
     /// Returns the container whose image could not be pulled.
-    pub(crate) fn unpulled(&self) -> Option<String> {
+    pub(crate) fn unpulled(&self) -> Option<Unpulled> {
         match &*self.followed.seen.borrow() {
             Seen::Pod(PodState::Ended { unpulled, .. }) => unpulled.clone(),
             _ => None,

@@ -20,9 +20,19 @@ pub(crate) enum PodState {
         reason: String,
         /// Whether another pod may succeed.
         may_retry: bool,
-        /// The container whose image is not there and cannot be pulled.
-        unpulled: Option<String>,
+        unpulled: Option<Unpulled>,
     },
+}
+
+/// A container whose image is not there and cannot be pulled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unpulled {
+    pub(crate) container: String,
+    pub(crate) image: String,
+    /// The container in words.
+    pub(crate) title: String,
+    /// The word of Kubernetes, such as `ErrImagePull`.
+    pub(crate) word: String,
 }
 
 /// A service that has ended. Kubernetes starts it again.
@@ -59,7 +69,10 @@ const HOPELESS: [&str; 9] = [
 ];
 
 /// Those that mean the image.
-const UNPULLED: [&str; 3] = ["ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull"];
+const UNPULLED: [&str; 3] = ["ErrImagePull", "ImagePullBackOff", NEVER_PULLED];
+
+/// That of an image that may not be pulled.
+pub(crate) const NEVER_PULLED: &str = "ErrImageNeverPull";
 
 /// The reasons of a container that has ended without having run.
 const UNSTARTED: [&str; 2] = ["StartError", "ContainerCannotRun"];
@@ -114,7 +127,7 @@ impl PodState {
                 return Self::Ended {
                     reason: format!("{title}: {reason}"),
                     may_retry,
-                    unpulled: is_unpulled(container).then(|| container.name.clone()),
+                    unpulled: unpulled(container, title),
                 };
             }
         }
@@ -205,12 +218,17 @@ fn title(pod: &Pod, container: &ContainerStatus) -> String {
     }
 }
 
-/// Returns whether the image of a container is not there and cannot be pulled.
-fn is_unpulled(container: &ContainerStatus) -> bool {
+/// Returns the container if its image is not there and cannot be pulled.
+fn unpulled(container: &ContainerStatus, title: String) -> Option<Unpulled> {
     let state = container.state.as_ref();
-    let waiting = state.and_then(|it| it.waiting.as_ref());
-    let reason = waiting.and_then(|it| it.reason.as_deref());
-    reason.is_some_and(|it| UNPULLED.contains(&it))
+    let waiting = state.and_then(|it| it.waiting.as_ref())?;
+    let word = waiting.reason.clone().unwrap_or_default();
+    UNPULLED.contains(&&*word).then(|| Unpulled {
+        container: container.name.clone(),
+        image: container.image.clone(),
+        title,
+        word,
+    })
 }
 
 /// Returns why a container cannot run or has ended, and whether another pod may succeed.
@@ -363,7 +381,12 @@ mod tests {
         let unpulled = PodState::Ended {
             reason: "container build: ErrImagePull: m".to_owned(),
             may_retry: true,
-            unpulled: Some("build".to_owned()),
+            unpulled: Some(Unpulled {
+                container: "build".to_owned(),
+                image: "i".to_owned(),
+                title: "container build".to_owned(),
+                word: "ErrImagePull".to_owned(),
+            }),
         };
         assert_eq!(waiting("ErrImagePull"), unpulled);
         assert_eq!(
