@@ -5,6 +5,7 @@
     reason = "the program under test, which a test kills"
 )]
 
+use crate::kubernetes::Namespace;
 use gitlab_testkit::{Endpoint, JobServer, JobServerState};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -99,6 +100,19 @@ impl Place {
             &host,
             "--set",
             "docker.pull_policy=if-not-present",
+        ]);
+    }
+
+    /// Registers a runner whose jobs run in pods of a namespace of the test cluster.
+    fn register_kubernetes(&self, namespace: &Namespace) {
+        let namespace = format!("kubernetes.namespace={}", namespace.0);
+        self.register_with(&[
+            "--executor",
+            "kubernetes",
+            "--set",
+            "kubernetes.image=runwright.test/busybox:1",
+            "--set",
+            &namespace,
         ]);
     }
 
@@ -448,18 +462,34 @@ fn containers(job: u64) -> String {
 
 #[test]
 fn job_of_a_killed_runner_goes_on_in_its_container() {
-    goes_on_after(Signal::KILL, unused_job(), None);
+    let place = Place::new();
+    place.register_docker();
+    goes_on_after(&place, Signal::KILL, unused_job(), None);
+    assert_eq!(containers(unused_job()), "");
 }
 
 #[test]
 fn runner_leaves_its_jobs_in_containers_to_the_next_one() {
-    goes_on_after(Signal::USR2, unused_job() + 2, Some(0));
+    let place = Place::new();
+    place.register_docker();
+    goes_on_after(&place, Signal::USR2, unused_job() + 2, Some(0));
+    assert_eq!(containers(unused_job() + 2), "");
+}
+
+#[test]
+fn jobs_of_a_runner_that_ends_go_on_in_their_pods() {
+    let Some(namespace) = Namespace::new("taken-over") else {
+        return;
+    };
+    let place = Place::new();
+    place.register_kubernetes(&namespace);
+    goes_on_after(&place, Signal::KILL, 1, None);
+    goes_on_after(&place, Signal::USR2, 2, Some(0));
+    assert_eq!(namespace.pods(), Vec::<String>::new());
 }
 
 /// Ends a runner by a signal while its job runs, and looks at the job's end and log at the next one.
-fn goes_on_after(stop: Signal, job: u64, code: Option<i32>) {
-    let place = Place::new();
-    place.register_docker();
+fn goes_on_after(place: &Place, stop: Signal, job: u64, code: Option<i32>) {
     let runner = place.start();
     place.queue(
         job,
@@ -483,8 +513,7 @@ fn goes_on_after(stop: Signal, job: u64, code: Option<i32>) {
     let lines: Vec<u32> = lines.filter_map(|it| it.parse().ok()).collect();
     assert_eq!(lines, (1..=60).collect::<Vec<_>>(), "{log}");
     end_after_jobs(runner);
-    assert_eq!(violations_after_a_kill(&place), Vec::<String>::new());
-    assert_eq!(containers(job), "");
+    assert_eq!(violations_after_a_kill(place), Vec::<String>::new());
 }
 
 #[test]

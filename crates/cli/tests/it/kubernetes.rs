@@ -4,16 +4,13 @@ use crate::project::{Done, Project, wait_until};
 use std::process::Command;
 
 /// A namespace with the name of its test, gone at the end.
-struct Namespace(String);
+pub(crate) struct Namespace(pub(crate) String);
 
 impl Namespace {
     /// Creates the namespace; `None`, and a line for the report, without a cluster.
-    fn new(test: &str) -> Option<Self> {
+    pub(crate) fn new(test: &str) -> Option<Self> {
         if std::env::var_os("RUNWRIGHT_TEST_KUBERNETES").is_none() {
-            executor_testkit::not_tested(
-                "local pipelines in a cluster",
-                "there is no Kubernetes node",
-            );
+            executor_testkit::not_tested("jobs in a cluster", "there is no Kubernetes node");
             return None;
         }
         let this = Self(format!("{test}-{}", std::process::id()));
@@ -30,7 +27,7 @@ impl Namespace {
         kubectl(&[&["-n", &self.0], words].concat())
     }
 
-    fn pods(&self) -> Vec<String> {
+    pub(crate) fn pods(&self) -> Vec<String> {
         let names = self.kubectl(&["get", "pods", "-o", "name"]);
         names.lines().map(str::to_owned).collect()
     }
