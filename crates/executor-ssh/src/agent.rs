@@ -117,15 +117,10 @@ pub(crate) async fn start(
     trace: Arc<dyn JobTrace>,
     cancellation: &Cancellation,
 ) -> Result<RunningAgent, SshError> {
-    let directory = format!("{}/agent", host.job_dir);
     let grace = link.options.config.orphan_grace();
-    let own = format!("{}/program", host.job_dir);
-    let serve = steps::agent::serve_command(&own, &directory, Some(grace));
-    let proxy = steps::agent::proxy_command(&own, &directory);
-    let [serve, proxy] = [serve, proxy].map(|words| {
-        let words: Vec<_> = words.iter().map(|word| quote(word)).collect();
-        words.join(" ")
-    });
+    let (own, directory) = places(host);
+    let serve = quote_words(&steps::agent::serve_command(&own, &directory, Some(grace)));
+    let proxy = proxy(host);
     let register = host.register()?;
     // The watcher looks at `agent.pid`: an agent that never listened leaves the directory to the job.
     let start = format!(
@@ -159,18 +154,49 @@ pub(crate) async fn start(
         "executor_ssh::agent::start",
         link.exec(&command, cancellation).await
     )?;
-    let start_mark = host.start_mark();
-    channel.output.drop_until(&start_mark);
-    let id = host.id();
-    let proxy = format!("{register}echo '= start {id}'\nexec {proxy}");
-    Ok(RunningAgent {
-        link,
-        proxy: format!("exec sh -c {}", quote(&proxy)),
-        start_mark,
-        first: Mutex::new(Some(channel)),
-        trace,
-        said: AtomicBool::new(false),
-    })
+    channel.output.drop_until(&host.start_mark());
+    let agent = RunningAgent::of(link, host, trace)?;
+    *agent.first.lock() = Some(channel);
+    Ok(agent)
+}
+
+impl RunningAgent {
+    /// Returns the agent that a job on a host has.
+    pub(crate) fn of(
+        link: Arc<Link>,
+        host: &Host,
+        trace: Arc<dyn JobTrace>,
+    ) -> Result<Self, SshError> {
+        let register = host.register()?;
+        let id = host.id();
+        let proxy = proxy(host);
+        let proxy = format!("{register}echo '= start {id}'\nexec {proxy}");
+        Ok(Self {
+            link,
+            proxy: format!("exec sh -c {}", quote(&proxy)),
+            start_mark: host.start_mark(),
+            first: Mutex::default(),
+            trace,
+            said: AtomicBool::new(false),
+        })
+    }
+}
+
+/// Returns the program of a job's agent, and the directory of its socket.
+fn places(host: &Host) -> (String, String) {
+    let own = format!("{}/program", host.job_dir);
+    (own, format!("{}/agent", host.job_dir))
+}
+
+/// Returns the command of a proxy.
+fn proxy(host: &Host) -> String {
+    let (program, directory) = places(host);
+    quote_words(&steps::agent::proxy_command(&program, &directory))
+}
+
+fn quote_words(words: &[String]) -> String {
+    let words: Vec<_> = words.iter().map(|word| quote(word)).collect();
+    words.join(" ")
 }
 
 /// Ends an agent that does not answer, so that the job can run without it. Returns what it printed, as the reason.

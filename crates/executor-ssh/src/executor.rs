@@ -1,6 +1,6 @@
 //! The executor: one job on one host.
 
-use crate::agent;
+use crate::agent::{self, RunningAgent};
 use crate::changes::Changes;
 use crate::config::{EngineChoice, NAME, SshOptions};
 use crate::error::SshError;
@@ -8,10 +8,12 @@ use crate::files::TarTransfer;
 use crate::host::{self, Host};
 use crate::hosts::{Hosts, Place, machine};
 use crate::link::Link;
+use crate::place::{self, JobPlace};
 use crate::shell_stage::new_id;
-use crate::stage::{Stage, StageRunner, Timing};
+use crate::stage::{AgentStages, Stage, StageRunner, Timing};
+use crate::target::Target;
 use crate::terminal::SshTerminal;
-use executor_core::ability::{Abilities, FileTransfer, Terminal};
+use executor_core::ability::{Abilities, FileTransfer, ResumeHandle, ResumeObserver, Terminal};
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, Cancellation, Endpoint,
     Executor, ExecutorData, ExecutorStage, JobOutcome, JobTrace, JobTraceExt, PrepareOptions,
@@ -23,7 +25,7 @@ use shells::quote_sh;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use steps::agent::Agent;
-use steps::{ClientOptions, StepsClient};
+use steps::{ClientOptions, RecordedRuns, RunRecord, StepsClient, StepsError};
 
 /// The directory for builds below the job's own directory, unless the runner's settings name one.
 const BUILDS: &str = "builds";
@@ -43,6 +45,9 @@ pub struct SshExecutor {
     endpoint: Option<Endpoint>,
     /// The directory on the host that the cleanup removes.
     created: Option<(Arc<Link>, String)>,
+    /// The job of another process to resume.
+    resumed: Option<ResumeHandle>,
+    observer: Option<ResumeObserver>,
     prepared: Option<Prepared>,
 }
 
@@ -73,6 +78,8 @@ impl SshExecutor {
             place: data.get::<Place>().cloned(),
             endpoint: data.get::<Endpoint>().cloned(),
             created: None,
+            resumed: data.get::<ResumeHandle>().cloned(),
+            observer: data.get::<ResumeObserver>().cloned(),
             prepared: None,
         }
     }
@@ -101,6 +108,52 @@ impl SshExecutor {
         }))
     }
 
+    /// Returns the machine of another layer, or else the host that `choose` returns, and the settings for it.
+    fn target(
+        &self,
+        choose: impl FnOnce(&Hosts) -> Result<Target, SshError>,
+    ) -> Result<(Target, Arc<SshOptions>), SshError> {
+        let Some(endpoint) = &self.endpoint else {
+            return Ok((choose(&self.hosts)?, Arc::clone(&self.options)));
+        };
+        let (target, options) = machine(&self.options, endpoint)?;
+        Ok((target, Arc::new(options)))
+    }
+
+    /// Finds the directory and the agent of a job that another process began.
+    async fn adopt(
+        &mut self,
+        place: &JobPlace,
+        cancellation: &Cancellation,
+    ) -> Result<(Arc<Link>, Host, StepsClient), SshError> {
+        let (target, options) =
+            self.target(|hosts| hosts.move_to(self.place.as_ref(), &place.host))?;
+        let trace = self
+            .base
+            .trace()
+            .map_err(|error| SshError::config(error.to_string()))?;
+        trace.system_line(&format!("Resuming on {}", target.alias));
+        let trace = Arc::clone(trace);
+        let link = Arc::new(Link::new(target, options));
+        link.connection(cancellation).await?;
+        self.created = Some((Arc::clone(&link), place.id.clone()));
+        let host = Host::find(&link, &place.id, cancellation).await?;
+        let agent = RunningAgent::of(Arc::clone(&link), &host, trace)?;
+        let client = client(agent, &link);
+        match client.hello(cancellation).await {
+            Ok(_) => Ok((link, host, client)),
+            Err(StepsError::Canceled(cause)) => Err(SshError::Canceled(cause)),
+            Err(error) => Err(SshError::Host {
+                host: link.target.address(),
+                message: format!(
+                    "reach the agent of the job: {}",
+                    executor_core::chain(&error)
+                ),
+                retry: Retryability::Permanent,
+            }),
+        }
+    }
+
     /// Logs in, on another host than in an earlier attempt that failed if one has room, and creates the job's directory.
     async fn reach(
         &mut self,
@@ -112,13 +165,7 @@ impl SshExecutor {
         if let Some(place) = place {
             self.hosts.improve(place);
         }
-        let (target, options) = match &self.endpoint {
-            None => (self.hosts.target(place)?, Arc::clone(&self.options)),
-            Some(endpoint) => {
-                let (target, options) = machine(&self.options, endpoint)?;
-                (target, Arc::new(options))
-            }
-        };
+        let (target, options) = self.target(|hosts| hosts.target(place))?;
         let trace = self.base.trace()?;
         for note in self.hosts.new_notes(&target) {
             trace.warning_line(note);
@@ -148,6 +195,26 @@ impl SshExecutor {
             ));
         }
         Ok((link, host))
+    }
+
+    /// Begins the job on a host: its directory, and the agent if that runs there.
+    async fn fresh(
+        &mut self,
+        cancellation: &Cancellation,
+    ) -> Result<(Arc<Link>, Host, Option<StepsClient>), BuildError> {
+        // It may have to be read from a file.
+        let found = tokio::task::spawn_blocking(|| {
+            let agent = steps::agent::find().map_err(|error| executor_core::chain(&error))?;
+            agent.digest().map_err(|error| error.to_string())?;
+            Ok(agent)
+        });
+        let found: Result<Agent, String> =
+            found.await.unwrap_or_else(|error| Err(error.to_string()));
+        let digest = found.as_ref().ok().and_then(|agent| agent.digest().ok());
+        let digest = digest.unwrap_or_default().to_owned();
+        let (link, host) = self.reach(&digest, cancellation).await?;
+        let client = self.start_agent(&link, &host, found, cancellation).await?;
+        Ok((link, host, client))
     }
 
     /// Starts the agent, or says in the log why the job runs without it.
@@ -228,15 +295,10 @@ async fn start(
     let started = agent::start(Arc::clone(link), host, &program, trace, cancellation).await;
     let why = match started {
         Ok(running) => {
-            // As long as the agent waits for a client, a client comes back.
-            let options = ClientOptions {
-                lost_after: link.options.config.orphan_grace(),
-                ..ClientOptions::default()
-            };
-            let client = StepsClient::new(Arc::new(running), options);
+            let client = client(running, link);
             match client.hello(cancellation).await {
                 Ok(_) => return Ok(Ok(client)),
-                Err(steps::StepsError::Canceled(cause)) => return Err(SshError::Canceled(cause)),
+                Err(StepsError::Canceled(cause)) => return Err(SshError::Canceled(cause)),
                 Err(error) => executor_core::chain(&error),
             }
         }
@@ -246,6 +308,15 @@ async fn start(
     let printed = agent::discard(link, host).await;
     release_directory(link, host).await?;
     Ok(Err(format!("{why}: {printed}")))
+}
+
+fn client(agent: RunningAgent, link: &Link) -> StepsClient {
+    // As long as the agent waits for a client, a client comes back.
+    let options = ClientOptions {
+        lost_after: link.options.config.orphan_grace(),
+        ..ClientOptions::default()
+    };
+    StepsClient::new(Arc::new(agent), options)
 }
 
 /// Removes the files with the agent's number, so that the directory of the job does not go when an agent that was not reached
@@ -276,18 +347,20 @@ impl Executor for SshExecutor {
     ) -> Result<PreparedEnvironment, BuildError> {
         cancellation.check()?;
         self.base.prepare(options)?;
-        // It may have to be read from a file.
-        let found = tokio::task::spawn_blocking(|| {
-            let agent = steps::agent::find().map_err(|error| executor_core::chain(&error))?;
-            agent.digest().map_err(|error| error.to_string())?;
-            Ok(agent)
-        });
-        let found: Result<Agent, String> =
-            found.await.unwrap_or_else(|error| Err(error.to_string()));
-        let digest = found.as_ref().ok().and_then(|agent| agent.digest().ok());
-        let digest = digest.unwrap_or_default().to_owned();
-        let (link, host) = self.reach(&digest, cancellation).await?;
-        let client = self.start_agent(&link, &host, found, cancellation).await?;
+        let resumed = self.resumed.as_ref().map(place::read).transpose()?;
+        let (link, host, client, runs) = match resumed {
+            None => {
+                let (link, host, client) = self.fresh(cancellation).await?;
+                (link, host, client, RecordedRuns::default())
+            }
+            Some((place, runs)) => {
+                let adopted = self.adopt(&place, cancellation).await;
+                // A script may have run there.
+                let adopted = adopted.map_err(|error| BuildError::from(error).given_up());
+                let (link, host, client) = adopted?;
+                (link, host, Some(client), runs)
+            }
+        };
         let dirs = self.dirs(&host)?;
         make_directories(&link, &dirs, cancellation).await?;
         let mut shell = self.base.shell().clone();
@@ -301,7 +374,13 @@ impl Executor for SshExecutor {
         };
         let (runner, transfer): (_, Arc<dyn FileTransfer>) = if let Some(client) = client {
             let files = client.files();
-            (StageRunner::Agent { client, count: 0 }, files)
+            let place = JobPlace {
+                host: link.target.login(),
+                id: host.id().to_owned(),
+            };
+            let record = RunRecord::new(place.handle(), runs, self.observer.clone());
+            let stages = AgentStages::new(client, record);
+            (StageRunner::Agent(Box::new(stages)), files)
         } else {
             let (link, host) = (Arc::clone(&link), host.clone());
             (StageRunner::Shell, Arc::new(TarTransfer { link, host }))
@@ -394,7 +473,10 @@ impl Executor for SshExecutor {
             file_transfer: Some(Arc::clone(&prepared.transfer)),
             port_proxy: None,
             suspend: None,
-            resumable: None,
+            resumable: match &prepared.runner {
+                StageRunner::Agent(stages) => Some(stages.resumable()),
+                StageRunner::Shell => None,
+            },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a host is, and the job's directory on it.
 
 use crate::error::SshError;
-use crate::link::Link;
+use crate::link::{Answer, Link};
 use executor_core::{Cancellation, Retryability};
 use fail_point::fail_point;
 use shells::quote_sh;
@@ -13,7 +13,7 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(30);
 /// How long the removal of a job's files may take.
 const REMOVAL: Duration = Duration::from_mins(1);
 
-/// Creates the job's directory, starts its watcher, and prints what the host is, one answer a line after `= `.
+/// Creates the job's directory and starts its watcher.
 ///
 /// Directories that no watcher removed, as after a restart of the host, are removed after a week, and archives that no job
 /// used after two.
@@ -41,7 +41,25 @@ agent=$base/agent-$digest
 sum=
 [ "$digest" ] && [ -f "$agent" ] && sum=$(sha256sum <"$agent" 2>/dev/null)
 [ "${sum%% *}" = "$digest" ] && "$agent" --version >/dev/null 2>&1 && touch "$agent" || sum=
-echo "= $HOME"
+"#;
+
+/// Finds the directory of a job that another process began, and its agent.
+const FIND: &str = r#"server=
+is_server "$PPID" && server=$PPID
+for base in "$HOME/.cache/runwright" "${TMPDIR:-/tmp}/runwright-$(id -u)"; do
+  job=$base/jobs/$id
+  [ -d "$job" ] && break
+done
+if ! [ -S "$job/agent/agent.sock" ]; then
+  echo "the job is gone, as after a time without a connection" >&2
+  exit 1
+fi
+[ "$server" ] && [ -d "$job/connections" ] && : >"$job/connections/$server"
+sum=
+"#;
+
+/// Prints what the host is, one answer a line after `= `.
+const FACTS: &str = r#"echo "= $HOME"
 echo "= $base"
 echo "= $(uname -s) $(uname -m)"
 echo "= $(uname -n)"
@@ -173,8 +191,9 @@ impl Host {
         let grace = link.options.config.orphan_grace().as_secs();
         let watch = quote_sh(&format!("{IS_SERVER}\n{WATCH}{REMOVE}done\n"));
         let watch = watch.map_err(|error| SshError::config(error.to_string()))?;
-        let script =
-            format!("id={id} digest={digest} grace={grace} watch={watch}\n{IS_SERVER}\n{PROBE}");
+        let script = format!(
+            "id={id} digest={digest} grace={grace} watch={watch}\n{IS_SERVER}\n{PROBE}{FACTS}"
+        );
         let answer = fail_point!(
             "executor_ssh::host::prepare",
             link.run_to_end(&script, ANSWER, cancellation).await
@@ -190,6 +209,21 @@ impl Host {
             },
             error => error,
         })?;
+        Self::of_answer(link, id, &answer, "create the job's directory with sh")
+    }
+
+    /// Looks at the host on which another process began a job.
+    pub(crate) async fn find(
+        link: &Link,
+        id: &str,
+        cancellation: &Cancellation,
+    ) -> Result<Self, SshError> {
+        let script = format!("id={id}\n{IS_SERVER}\n{FIND}{FACTS}");
+        let answer = link.run(&script, ANSWER, cancellation).await?;
+        Self::of_answer(link, id, &answer, "find the job to resume")
+    }
+
+    fn of_answer(link: &Link, id: &str, answer: &Answer, doing: &str) -> Result<Self, SshError> {
         let lines: Vec<_> = answer
             .stdout
             .lines()
@@ -206,8 +240,7 @@ impl Host {
                     retry: Retryability::Permanent,
                 });
             }
-            let doing = "create the job's directory with sh";
-            return Err(link.host_error(doing, &answer, Retryability::Temporary));
+            return Err(link.host_error(doing, answer, Retryability::Temporary));
         };
         let (system, machine) = system.split_once(' ').unwrap_or((system, ""));
         Ok(Self {

@@ -113,6 +113,31 @@ impl Hosts {
         Some((load.0, index))
     }
 
+    /// Moves a place to the host of a job that is resumed, whether it has room or not, and returns the host.
+    ///
+    /// # Errors
+    ///
+    /// When the settings are invalid, or do not name the host any more.
+    pub(crate) fn move_to(&self, place: Option<&Place>, host: &str) -> Result<Target, SshError> {
+        for (index, config) in self.all.iter().enumerate() {
+            let target = Target::resolve(&self.options, config)?;
+            if target.login() != host {
+                continue;
+            }
+            if let Some(place) = place {
+                let mut uses = self.uses.lock();
+                let mut state = place.0.lock();
+                uses[state.host].jobs -= 1;
+                uses[index].jobs += 1;
+                state.host = index;
+            }
+            return Ok(target);
+        }
+        Err(SshError::config(format!(
+            "the job to resume is on {host}, which the settings do not name any more"
+        )))
+    }
+
     pub(crate) fn give_back(&self, place: &Place) {
         let mut uses = self.uses.lock();
         let jobs = &mut uses[place.0.lock().host].jobs;

@@ -15,6 +15,7 @@ mod host;
 mod hosts;
 mod known_hosts;
 mod link;
+mod place;
 mod provider;
 mod shell_stage;
 mod spooled;

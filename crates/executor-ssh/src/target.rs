@@ -35,7 +35,7 @@ pub(crate) struct Target {
 
 impl std::fmt::Debug for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}@{}", self.user, self.address())?;
+        f.write_str(&self.login())?;
         if self.jumps.is_empty() {
             return Ok(());
         }
@@ -51,6 +51,11 @@ impl Target {
         } else {
             format!("{}:{}", self.host, self.port)
         }
+    }
+
+    /// Returns the user, the host and its port.
+    pub(crate) fn login(&self) -> String {
+        format!("{}@{}", self.user, self.address())
     }
 
     /// Resolves a host of the settings.

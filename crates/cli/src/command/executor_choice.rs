@@ -83,6 +83,7 @@ impl ExecutorChoice<'_> {
             setup.driver.supervisor = Some(run.supervisor().clone());
         } else if executor == executor_ssh::NAME {
             setup.ssh = ssh(ssh_config(&self.settings()?)?);
+            run.resume_jobs(|handle| handle.executor == executor_ssh::NAME);
         } else if executor == executor_custom::NAME {
             setup.custom = custom_config::options(&self.settings()?)?;
             setup.custom.supervisor = Some(run.supervisor().clone());

@@ -6,5 +6,6 @@ mod conformance;
 mod faults;
 mod login;
 mod residue;
+mod resume;
 mod stages;
 mod support;
