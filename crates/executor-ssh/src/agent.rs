@@ -118,7 +118,7 @@ pub(crate) async fn start(
     cancellation: &Cancellation,
 ) -> Result<RunningAgent, SshError> {
     let grace = link.options.config.orphan_grace();
-    let (own, directory) = places(host);
+    let (own, directory) = (self::program(host), socket_directory(host));
     let serve = quote_words(&steps::agent::serve_command(&own, &directory, Some(grace)));
     let proxy = proxy(host);
     let register = host.register()?;
@@ -182,16 +182,20 @@ impl RunningAgent {
     }
 }
 
-/// Returns the program of a job's agent, and the directory of its socket.
-fn places(host: &Host) -> (String, String) {
-    let own = format!("{}/program", host.job_dir);
-    (own, format!("{}/agent", host.job_dir))
+fn program(host: &Host) -> String {
+    format!("{}/program", host.job_dir)
+}
+
+fn socket_directory(host: &Host) -> String {
+    format!("{}/agent", host.job_dir)
 }
 
 /// Returns the command of a proxy.
 fn proxy(host: &Host) -> String {
-    let (program, directory) = places(host);
-    quote_words(&steps::agent::proxy_command(&program, &directory))
+    quote_words(&steps::agent::proxy_command(
+        &program(host),
+        &socket_directory(host),
+    ))
 }
 
 fn quote_words(words: &[String]) -> String {

@@ -91,6 +91,19 @@ pub enum SshError {
 }
 
 impl SshError {
+    /// Returns whether another attempt may succeed.
+    pub(crate) fn is_temporary(&self) -> bool {
+        match self {
+            Self::Host { retry, .. } => *retry == Retryability::Temporary,
+            Self::Config { .. }
+            | Self::Read { .. }
+            | Self::HostKey(_)
+            | Self::Login { .. }
+            | Self::Canceled(_) => false,
+            _ => true,
+        }
+    }
+
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Self::Config {
             message: message.into(),

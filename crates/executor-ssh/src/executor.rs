@@ -24,13 +24,18 @@ use fail_point::fail_point;
 use shells::quote_sh;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::time::Duration;
 use steps::agent::Agent;
 use steps::{ClientOptions, RecordedRuns, RunRecord, StepsClient, StepsError};
+use tokio::time::{Instant, sleep};
 
 /// The directory for builds below the job's own directory, unless the runner's settings name one.
 const BUILDS: &str = "builds";
 /// The same for caches.
 const CACHE: &str = "cache";
+
+/// The pause between two attempts to find a job.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs the stages of one job on another host.
 ///
@@ -135,9 +140,11 @@ impl SshExecutor {
         trace.system_line(&format!("Resuming on {}", target.alias));
         let trace = Arc::clone(trace);
         let link = Arc::new(Link::new(target, options));
-        link.connection(cancellation).await?;
-        self.created = Some((Arc::clone(&link), place.id.clone()));
-        let host = Host::find(&link, &place.id, cancellation).await?;
+        let found = find(&link, &place.id, &*trace, cancellation).await;
+        if !found.as_ref().is_err_and(SshError::is_temporary) {
+            self.created = Some((Arc::clone(&link), place.id.clone()));
+        }
+        let host = found?;
         let agent = RunningAgent::of(Arc::clone(&link), &host, trace)?;
         let client = client(agent, &link);
         match client.hello(cancellation).await {
@@ -310,6 +317,39 @@ async fn start(
     Ok(Err(format!("{why}: {printed}")))
 }
 
+/// Finds the job of another process, as long as its agent waits for a client: before that, nothing may start over.
+async fn find(
+    link: &Link,
+    id: &str,
+    trace: &dyn JobTrace,
+    cancellation: &Cancellation,
+) -> Result<Host, SshError> {
+    let patience = link.options.config.orphan_grace();
+    let until = Instant::now() + patience;
+    let mut is_reported = false;
+    loop {
+        let looking = async {
+            link.connection(cancellation).await?;
+            Host::find(link, id, cancellation).await
+        };
+        let error = match looking.await {
+            Err(error) if error.is_temporary() && Instant::now() < until => error,
+            found => return found,
+        };
+        if !std::mem::replace(&mut is_reported, true) {
+            trace.warning_line(&format!(
+                "the host of the job cannot be reached, trying for {} s: {}",
+                patience.as_secs(),
+                executor_core::chain(&error)
+            ));
+        }
+        tokio::select! {
+            () = sleep(PAUSE) => {}
+            cause = cancellation.canceled() => return Err(SshError::Canceled(cause)),
+        }
+    }
+}
+
 fn client(agent: RunningAgent, link: &Link) -> StepsClient {
     // As long as the agent waits for a client, a client comes back.
     let options = ClientOptions {
@@ -375,7 +415,7 @@ impl Executor for SshExecutor {
         let (runner, transfer): (_, Arc<dyn FileTransfer>) = if let Some(client) = client {
             let files = client.files();
             let place = JobPlace {
-                host: link.target.login(),
+                host: link.target.route(),
                 id: host.id().to_owned(),
             };
             let record = RunRecord::new(place.handle(), runs, self.observer.clone());

@@ -43,14 +43,18 @@ sum=
 [ "${sum%% *}" = "$digest" ] && "$agent" --version >/dev/null 2>&1 && touch "$agent" || sum=
 "#;
 
-/// Finds the directory of a job that another process began, and its agent.
+/// Finds the directory of a job, by the same choice as when it was created. Another user may have made one in the directory for
+/// temporary files.
+const OF_JOB: &str = r#"job=
+for base in "$HOME/.cache/runwright" "${TMPDIR:-/tmp}/runwright-$(id -u)"; do
+  [ -d "$base/jobs/$id" ] && [ -O "$base/jobs/$id" ] && [ -O "$base" ] && ! [ -L "$base" ] && job=$base/jobs/$id && break
+done
+"#;
+
+/// Looks for the agent of a job that another process began.
 const FIND: &str = r#"server=
 is_server "$PPID" && server=$PPID
-for base in "$HOME/.cache/runwright" "${TMPDIR:-/tmp}/runwright-$(id -u)"; do
-  job=$base/jobs/$id
-  [ -d "$job" ] && break
-done
-if ! [ -S "$job/agent/agent.sock" ]; then
+if [ -z "$job" ] || ! [ -S "$job/agent/agent.sock" ]; then
   echo "the job is gone, as after a time without a connection" >&2
   exit 1
 fi
@@ -209,7 +213,8 @@ impl Host {
             },
             error => error,
         })?;
-        Self::of_answer(link, id, &answer, "create the job's directory with sh")
+        let doing = "create the job's directory with sh";
+        Self::of_answer(link, id, &answer, (doing, Retryability::Temporary))
     }
 
     /// Looks at the host on which another process began a job.
@@ -218,12 +223,19 @@ impl Host {
         id: &str,
         cancellation: &Cancellation,
     ) -> Result<Self, SshError> {
-        let script = format!("id={id}\n{IS_SERVER}\n{FIND}{FACTS}");
+        let script = format!("id={id}\n{IS_SERVER}\n{OF_JOB}{FIND}{FACTS}");
         let answer = link.run(&script, ANSWER, cancellation).await?;
-        Self::of_answer(link, id, &answer, "find the job to resume")
+        let retry = Retryability::Permanent;
+        Self::of_answer(link, id, &answer, ("find the job to resume", retry))
     }
 
-    fn of_answer(link: &Link, id: &str, answer: &Answer, doing: &str) -> Result<Self, SshError> {
+    /// Reads what the host is; `doing` and `retry` are about an answer without it.
+    fn of_answer(
+        link: &Link,
+        id: &str,
+        answer: &Answer,
+        (doing, retry): (&str, Retryability),
+    ) -> Result<Self, SshError> {
         let lines: Vec<_> = answer
             .stdout
             .lines()
@@ -240,7 +252,7 @@ impl Host {
                     retry: Retryability::Permanent,
                 });
             }
-            return Err(link.host_error(doing, answer, Retryability::Temporary));
+            return Err(link.host_error(doing, answer, retry));
         };
         let (system, machine) = system.split_once(' ').unwrap_or((system, ""));
         Ok(Self {
@@ -258,11 +270,8 @@ impl Host {
 
 /// Ends the remaining processes of a job on a host and removes its directory.
 pub(crate) async fn remove(link: &Link, id: &str) -> Result<(), SshError> {
-    // The same choice as when it was created.
-    let script = format!(
-        "id={id}\nfor base in \"$HOME/.cache/runwright\" \"${{TMPDIR:-/tmp}}/runwright-$(id -u)\"; do\n\
-         job=$base/jobs/$id\n[ -d \"$job\" ] && break\ndone\n{REMOVE}"
-    );
+    let script =
+        format!("id={id}\n{OF_JOB}job=${{job:-$HOME/.cache/runwright/jobs/$id}}\n{REMOVE}");
     let answer = fail_point!(
         "executor_ssh::host::remove",
         link.run(&script, REMOVAL, &Cancellation::new()).await

@@ -119,11 +119,16 @@ impl Hosts {
     ///
     /// When the settings are invalid, or do not name the host any more.
     pub(crate) fn move_to(&self, place: Option<&Place>, host: &str) -> Result<Target, SshError> {
+        let mut invalid = None;
         for (index, config) in self.all.iter().enumerate() {
-            let target = Target::resolve(&self.options, config)?;
-            if target.login() != host {
-                continue;
-            }
+            let target = match Target::resolve(&self.options, config) {
+                Ok(target) if target.route() == host => target,
+                Ok(_) => continue,
+                Err(error) => {
+                    invalid = Some(error);
+                    continue;
+                }
+            };
             if let Some(place) = place {
                 let mut uses = self.uses.lock();
                 let mut state = place.0.lock();
@@ -133,9 +138,11 @@ impl Hosts {
             }
             return Ok(target);
         }
-        Err(SshError::config(format!(
-            "the job to resume is on {host}, which the settings do not name any more"
-        )))
+        Err(invalid.unwrap_or_else(|| {
+            SshError::config(format!(
+                "the job to resume is on {host}, which the settings do not name any more"
+            ))
+        }))
     }
 
     pub(crate) fn give_back(&self, place: &Place) {
@@ -285,6 +292,28 @@ mod tests {
         assert_eq!((host(&place), jobs()), (2, vec![0, 0, 1]));
         hosts.give_back(&place);
         assert_eq!(jobs(), [0, 0, 0]);
+    }
+
+    #[test]
+    fn place_moves_to_the_host_of_a_resumed_job() {
+        let host = |name: &str| HostConfig {
+            host: Some(name.to_owned()),
+            user: Some("u".to_owned()),
+            ..HostConfig::default()
+        };
+        let config = SshConfig {
+            hosts: vec![HostConfig::default(), host("a"), host("b")],
+            config_file: Some("/dev/null".into()),
+            ..SshConfig::default()
+        };
+        let hosts = Hosts::new(Arc::new(SshOptions::from_environment(config, |_| None)));
+        let place = hosts.take().unwrap();
+        let target = hosts.move_to(Some(&place), "u@b:22").unwrap();
+        let jobs: Vec<_> = hosts.uses.lock().iter().map(|own| own.jobs).collect();
+        assert_eq!((target.host.as_str(), jobs), ("b", vec![0, 0, 1]));
+        // The first host has no name.
+        let error = hosts.move_to(Some(&place), "u@c:22").unwrap_err();
+        assert!(error.to_string().contains("needs a host"), "{error}");
     }
 
     #[test]

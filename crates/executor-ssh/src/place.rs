@@ -8,7 +8,7 @@ use steps::RecordedRuns;
 /// The directory of a job on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JobPlace {
-    /// User, host and port.
+    /// The [route](crate::target::Target::route) to it.
     pub(crate) host: String,
     /// The id of the job there.
     pub(crate) id: String,

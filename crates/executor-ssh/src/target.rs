@@ -35,7 +35,7 @@ pub(crate) struct Target {
 
 impl std::fmt::Debug for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.login())?;
+        write!(f, "{}@{}", self.user, self.address())?;
         if self.jumps.is_empty() {
             return Ok(());
         }
@@ -53,9 +53,13 @@ impl Target {
         }
     }
 
-    /// Returns the user, the host and its port.
-    pub(crate) fn login(&self) -> String {
-        format!("{}@{}", self.user, self.address())
+    /// Returns user, host and port of this host, after those of the hosts that it is reached through.
+    pub(crate) fn route(&self) -> String {
+        let hops: Vec<_> = self.jumps.iter().chain([self]).collect();
+        let hops = hops
+            .iter()
+            .map(|it| format!("{}@{}", it.user, it.address()));
+        hops.collect::<Vec<_>>().join(" ")
     }
 
     /// Resolves a host of the settings.

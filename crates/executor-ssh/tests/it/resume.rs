@@ -8,7 +8,6 @@ use executor_core::{StageStatus, TraceStream};
 use executor_ssh::{EngineChoice, SshConfig, provider};
 use executor_testkit::RecordingTrace;
 use std::fs;
-use std::time::Duration;
 
 /// Prepares the job that a handle names.
 async fn resume(config: SshConfig, handle: &ResumeHandle) -> Result<Opened, BuildError> {
@@ -41,14 +40,9 @@ async fn job_goes_on_in_its_directory_without_a_gap_and_without_running_twice() 
     first.run(&once).await.unwrap();
     let resumable = first.executor.abilities().resumable.unwrap();
     let trace = first.trace.clone();
-    let half = async {
-        while !trace.text(TraceStream::STDOUT).ends_with("\n50\n") {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
     tokio::select! {
         ended = first.run(&script) => panic!("{ended:?}"),
-        () = half => {}
+        () = trace.wait_for(TraceStream::STDOUT, "\n50\n") => {}
     }
     // As a kill: nothing is cleaned up.
     drop(first);
