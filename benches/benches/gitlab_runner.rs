@@ -44,6 +44,9 @@ fn main() -> anyhow::Result<()> {
         let tool = bench.runwright().await?;
         let program = tool_program(&bench);
         let chosen = std::env::args().skip(1).find(|it| !it.starts_with('-'));
+        let names = ["accepted", "canceled", "idle", "jobs", "log"];
+        let is_known = chosen.as_ref().is_none_or(|it| names.contains(&&**it));
+        ensure!(is_known, "expected one of {}", names.join(", "));
         let is_chosen = |name: &str| chosen.as_ref().is_none_or(|it| it == name);
         println!("{:<58} {:>12} {:>12}  goal", "", "measured", "against");
         if is_chosen("accepted") {
