@@ -71,7 +71,7 @@ Examples:
   runwright runner run -c ./config.toml  with another file
   kill -QUIT PID                         take no more jobs, end after the last
 
-Signals: QUIT ends after the running jobs; USR2 too, but leaves those in containers and pods to the next start; TERM and INT interrupt them (`shutdown_timeout`), and a second one ends at \
+Signals: QUIT ends after the running jobs; USR2 too, but leaves those in containers, in pods and over SSH to the next start; TERM and INT interrupt them (`shutdown_timeout`), and a second one ends at \
 once; HUP reads config.toml again, as does a change of the file.
 
 Exit codes: 0 stopped as asked; 1 ended at once; 2 usage or config.toml; 3 environment")]

@@ -34,7 +34,7 @@ struct Web {
 
 impl Web {
     /// Waits until all connections have ended.
-    async fn is_left(&self) {
+    async fn wait_until_left(&self) {
         let mut connections = std::mem::take(&mut *self.connections.lock());
         let ended = async { while connections.join_next().await.is_some() {} };
         timeout(PATIENCE, ended).await.expect("the connections end");
@@ -170,7 +170,7 @@ impl Job {
     async fn end(self) {
         self.end.open();
         assert_eq!(self.bench.end_of(self.id).await["state"], "success");
-        self.web.is_left().await;
+        self.web.wait_until_left().await;
         self.runner.finish().await;
         self.bench.check();
     }
@@ -260,7 +260,7 @@ async fn websocket_passes_both_ways() {
     say(&mut socket, "one").await;
     say(&mut socket, "two").await;
     socket.close(None).await.expect("a connection");
-    job.web.is_left().await;
+    job.web.wait_until_left().await;
     job.end().await;
 }
 

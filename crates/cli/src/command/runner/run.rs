@@ -214,7 +214,7 @@ async fn serve(
             }
             _ = leave.recv() => {
                 notify("STOPPING=1");
-                tracing::info!("No more jobs; those in containers and pods are left to the next start, the others end.");
+                tracing::info!("No more jobs; those in containers, in pods and over SSH are left to the next start, the others end.");
                 stop.cancel(CancelCause::Shutdown);
                 is_leaving = true;
             }
