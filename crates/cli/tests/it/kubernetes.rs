@@ -1,6 +1,7 @@
 //! Local pipelines as pods of a real cluster: `cargo xtask kubernetes -- cargo test -p runwright-cli --test it kubernetes::`.
 
 use crate::project::{Done, Project, wait_until};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A namespace with the name of its test, gone at the end.
@@ -46,6 +47,21 @@ impl Drop for Namespace {
     fn drop(&mut self) {
         kubectl(&["delete", "namespace", &self.0, "--wait=false"]);
     }
+}
+
+/// Returns the directories for files of all runs.
+fn builds_directories(home: &Path) -> Vec<PathBuf> {
+    let list = |directory: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(directory).into_iter().flatten();
+        entries.flatten().map(|it| it.path()).collect()
+    };
+    let projects = list(&home.join("projects")).into_iter();
+    let runs = projects.flat_map(|project| list(&project.join("pipelines")));
+    let inside = runs.flat_map(|run| list(&run));
+    let is_builds = |it: &PathBuf| it.to_string_lossy().contains("/builds-");
+    let found: Vec<_> = inside.filter(is_builds).collect();
+    assert!(!found.is_empty());
+    found
 }
 
 fn kubectl(words: &[&str]) -> String {
@@ -148,6 +164,10 @@ job:
     run.wait().unwrap();
     let mut before = namespace.pods();
     assert_eq!(before.len(), 20);
+    // As another run on this machine does, which does not know the cluster.
+    for directory in builds_directories(&project.home()) {
+        std::fs::remove_dir_all(directory).unwrap();
+    }
     let mut run = project.start(&["resume"]);
     project.wait_for("tick ");
     let mut now = namespace.pods();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct ResumedJob {
     pub(crate) note: JobNote,
     /// The context in which the job would start over.
-    fresh_context: RunContext,
+    pub(crate) fresh_context: RunContext,
 }
 
 impl ResumedJob {

@@ -28,7 +28,10 @@ pub(crate) fn redirect_to_staging(
     let Some(transfer) = transfer else {
         return Ok(environment);
     };
-    let parent = build.context.config.host_builds_dir.as_ref();
+    // Another run may have removed the directory in which the job began; what is there is sent for each stage anyway.
+    let resumed = build.resumed.as_ref();
+    let context = resumed.map_or(&build.context, |it| &it.fresh_context);
+    let parent = context.config.host_builds_dir.as_ref();
     let parent = parent.map_or_else(std::env::temp_dir, PathBuf::from);
     let supervisor = build.processes.supervisor();
     let staging = Staging::create(Arc::clone(transfer), dirs, &parent, supervisor)?;
