@@ -16,7 +16,9 @@ use crate::server_key::{ServerKey, server_options};
 use crate::session::SessionServer;
 use crate::slots::{Slots, TurnCount};
 use executor_core::ability::ResumeHandle;
-use executor_core::{CancelCause, Cancellation, ExecutorProvider, JobSlots, StopLevel, chain};
+use executor_core::{
+    CancelCause, Cancellation, ExecutorProvider, FailureReason, JobSlots, StopLevel, chain,
+};
 use jiff::Timestamp;
 use job_runner::LocalCaches;
 use parking_lot::Mutex;
@@ -544,6 +546,12 @@ impl Manager {
     /// Delivers a job that an earlier process left.
     fn deliver(&mut self, files: JobFiles, record: JobRecord) {
         let end = files.end_after_kill(record.job);
+        let reason = end.reason.map(FailureReason::as_str);
+        tracing::info!(
+            job = record.job,
+            reason,
+            "The end of a job that an earlier process left is sent."
+        );
         let settings = self.settings.runners.iter();
         let settings = settings.filter(|it| it.url.as_str() == record.server);
         // Any runner of the server will do, but its own metrics count the calls.

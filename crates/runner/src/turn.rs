@@ -423,7 +423,8 @@ impl JobSource for Turn {
         metrics.job_finished(&outcome, &running.clock, took);
         let end = end_of(&outcome);
         let reason = end.reason.map(FailureReason::as_str);
-        tracing::info!(%job, runner = %self.context.settings.config.name, state = %outcome.state, reason, exit_code = end.exit_code, seconds = took.as_secs(), "Job finished.");
+        let exit_code = Some(end.exit_code).filter(|code| *code != 0 || reason.is_none());
+        tracing::info!(%job, runner = %self.context.settings.config.name, state = %outcome.state, reason, exit_code, seconds = took.as_secs(), "Job finished.");
         if let Some(error) = &outcome.error {
             explain(&running, &error.chain());
         }
