@@ -183,14 +183,9 @@ where
         let renewing = tokio::task::spawn_blocking(move || {
             let is_rewritten = rewritten.is_some();
             let access = rewritten.map_or_else(|| Arc::clone(&current.access), Arc::new);
-            // The plugin's certificate is read with the connections.
-            let is_certificate = current.header.is_none() && access.auth_info.exec.is_some();
             let read = || -> Result<_, kube::Error> {
-                let header = if is_certificate {
-                    None
-                } else {
-                    access.auth_layer()?.map(Arc::new)
-                };
+                // A plugin that returns a certificate runs again for the connections, but only this call returns its error.
+                let header = access.auth_layer()?.map(Arc::new);
                 let sender = if header.is_none() || is_rewritten {
                     let access = without_plugin(&access, header.is_some());
                     Some(connections(&access)?)
@@ -304,10 +299,13 @@ mod tests {
     use serde_json::{Value, json};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
     use tokio::task::JoinSet;
+
+    /// The script of a login plugin whose token is the number of the call.
+    const TOKEN: &str = r#"show '{"token": "'$count'"}'"#;
 
     /// Starts a server that accepts one token. Returns its address.
     async fn server(servers: &mut JoinSet<()>, token: &'static str) -> String {
@@ -393,31 +391,67 @@ mod tests {
         client.apiserver_version().await.unwrap();
     }
 
+    /// Writes a login plugin that counts its calls in a file beside it. Returns the login that names it, and that file.
+    fn plugin(directory: &Path, script: &str) -> (Value, PathBuf) {
+        let (program, calls) = (directory.join("login"), directory.join("calls"));
+        let script = format!(
+            "#!/bin/sh\necho >>{0}\ncount=$(($(wc -l <{0})))\n\
+             show() {{ echo '{{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"kind\": \"ExecCredential\", \"status\": '\"$1}}\"; }}\n\
+             {script}\n",
+            calls.display()
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let login = json!({ "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1", "command": program, "interactiveMode": "Never",
+        } });
+        (login, calls)
+    }
+
     #[tokio::test]
     async fn login_plugin_runs_once_for_each_login() {
         let mut servers = JoinSet::new();
         let server = server(&mut servers, "2").await;
         let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        // The token is the number of the call.
-        let calls = at("calls");
-        let script = format!(
-            "#!/bin/sh\necho >>{0}\n\
-             echo '{{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"kind\": \"ExecCredential\",'\n\
-             echo '\"status\": {{\"token\": \"'$(wc -l <{0})'\"}}}}'\n",
-            calls.display()
-        );
-        fs::write(at("login"), script).unwrap();
-        fs::set_permissions(at("login"), fs::Permissions::from_mode(0o755)).unwrap();
-        let plugin = json!({ "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1", "command": at("login"), "interactiveMode": "Never",
-        } });
-        write(&at("config"), &server, &plugin);
-        let client = client_of(&at("config")).await;
+        let file = directory.path().join("config");
+        let (login, calls) = plugin(directory.path(), TOKEN);
+        write(&file, &server, &login);
+        let client = client_of(&file).await;
         let count = || fs::read_to_string(&calls).unwrap().len();
         assert_eq!(count(), 1);
         client.apiserver_version().await.unwrap();
         assert_eq!(count(), 2);
+    }
+
+    #[tokio::test]
+    async fn login_plugin_of_a_rewritten_kubeconfig_file_logs_in() {
+        let mut servers = JoinSet::new();
+        let server = server(&mut servers, "1").await;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        write(&file, &server, &json!({}));
+        let client = client_of(&file).await;
+        let (login, _) = plugin(directory.path(), TOKEN);
+        write(&file, &server, &login);
+        client.apiserver_version().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn login_plugin_without_a_token_that_fails_later_is_in_the_error() {
+        let mut servers = JoinSet::new();
+        let server = server(&mut servers, "never").await;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        // It runs twice at the start.
+        let script = "[ $count -le 2 ] || { echo 'no session' >&2; exit 3; }; show '{}'";
+        let (login, _) = plugin(directory.path(), script);
+        write(&file, &server, &login);
+        let error = client_of(&file).await.apiserver_version().await;
+        let error = executor_core::chain(&error.unwrap_err());
+        assert!(
+            error.ends_with("login failed, exit status: 3: no session"),
+            "{error}"
+        );
     }
 
     #[test]
