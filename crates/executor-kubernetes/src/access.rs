@@ -24,14 +24,32 @@ const NAMED: usize = 8;
 ///
 /// [`KubernetesError::Config`], with the file, and the names in it that may have been meant.
 pub(crate) async fn access(config: &KubernetesConfig) -> Result<Config, KubernetesError> {
+    access_of(config, non_empty(config.context.as_deref())).await
+}
+
+/// Returns the address and the login of this context, although another one may be the current one by now.
+///
+/// # Errors
+///
+/// As of [`access`].
+pub(crate) async fn access_of(
+    config: &KubernetesConfig,
+    context: Option<&str>,
+) -> Result<Config, KubernetesError> {
     if let Some(host) = &config.host {
         let options = KubeConfigOptions::default();
         let access = Config::from_custom_kubeconfig(of_host(host, config), &options).await;
         return access.map_err(|error| KubernetesError::Config(error.to_string()));
     }
     let is_open = config.kubeconfig.is_none() && non_empty(config.context.as_deref()).is_none();
-    let mut access = match of_files(config).await {
-        Err(_) if is_open && let Ok(access) = Config::incluster() => access,
+    let mut access = match of_files(config, context).await {
+        Err(_)
+            if is_open
+                && context.is_none()
+                && let Ok(access) = Config::incluster() =>
+        {
+            access
+        }
         of_files => of_files.map_err(KubernetesError::Config)?,
     };
     if is_open {
@@ -40,22 +58,19 @@ pub(crate) async fn access(config: &KubernetesConfig) -> Result<Config, Kubernet
     Ok(access)
 }
 
-/// Returns the name of the context, unless the login is that of a pod or of settings.
+/// Returns the name of the context that is used now, unless the login is that of a pod or of settings.
 pub(crate) fn context(config: &KubernetesConfig) -> Option<String> {
     if config.host.is_some() {
         return None;
     }
-    config
-        .context
-        .clone()
-        .or_else(|| Files::of(config).ok()?.read().ok()?.current_context)
+    let context = non_empty(config.context.as_deref()).map(str::to_owned);
+    context.or_else(|| Files::of(config).ok()?.read().ok()?.current_context)
 }
 
-async fn of_files(config: &KubernetesConfig) -> Result<Config, String> {
+async fn of_files(config: &KubernetesConfig, context: Option<&str>) -> Result<Config, String> {
     let files = Files::of(config)?;
     let kubeconfig = files.read()?;
     let place = files.place();
-    let context = non_empty(config.context.as_deref());
     check_names(&kubeconfig, context, &place)?;
     let options = KubeConfigOptions {
         context: context.map(str::to_owned),
@@ -314,6 +329,19 @@ mod tests {
         assert_eq!(found(&kubeconfig, None).await, format!("{file} {expected}"));
         let expected = "has no current context, and the settings name none; it has none";
         assert_eq!(found(&json!({}), None).await, format!("{file} {expected}"));
+    }
+
+    #[test]
+    fn empty_context_of_the_settings_is_the_current_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        fs::write(&file, kubeconfig().to_string()).unwrap();
+        let config = KubernetesConfig {
+            kubeconfig: Some(file),
+            context: Some(String::new()),
+            ..KubernetesConfig::default()
+        };
+        assert_eq!(context(&config).as_deref(), Some("staging"));
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! The way of each request to the API server.
 
-use crate::access::access;
+use crate::access::{access_of, context};
 use crate::config::KubernetesConfig;
 use crate::plugin;
 use executor_core::BoxError;
@@ -64,6 +64,7 @@ fn without_proxy(config: &KubernetesConfig, access: Config) -> Result<Client, ku
     };
     let transport = Transport {
         config: Arc::new(config.clone()),
+        context: context(config),
         login: Arc::new(Mutex::new(login)),
         connections: Arc::new(connections),
     };
@@ -86,6 +87,8 @@ fn without_plugin(access: &Config, has_token: bool) -> Config {
 struct Transport<S> {
     /// Names the kubeconfig file.
     config: Arc<KubernetesConfig>,
+    /// The context at the start. Another one that becomes the current one may have another user.
+    context: Option<String>,
     login: Arc<Mutex<Login<S>>>,
     connections: Arc<Connections<S>>,
 }
@@ -125,6 +128,7 @@ impl<S> Clone for Transport<S> {
     fn clone(&self) -> Self {
         Self {
             config: Arc::clone(&self.config),
+            context: self.context.clone(),
             login: Arc::clone(&self.login),
             connections: Arc::clone(&self.connections),
         }
@@ -210,7 +214,8 @@ where
     /// Returns the access with the login and the certificates that the kubeconfig file has now, if they are others for the same server. A
     /// file that cannot be read is one that is being written.
     async fn rewritten(&self, current: &Config) -> Option<Config> {
-        let mut read = access(&self.config).await.ok()?;
+        let read = access_of(&self.config, self.context.as_deref()).await;
+        let mut read = read.ok()?;
         plugin::prepare(&mut read);
         let login = |access: &Config| serde_json::to_value(&access.auth_info).ok();
         let is_same = read.root_cert == current.root_cert && login(&read) == login(current);
@@ -296,6 +301,7 @@ fn pause(headers: &HeaderMap) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::access;
     use serde_json::{Value, json};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -452,6 +458,35 @@ mod tests {
             error.ends_with("login failed, exit status: 3: no session"),
             "{error}"
         );
+    }
+
+    #[tokio::test]
+    async fn login_stays_that_of_the_context_at_the_start() {
+        let mut servers = JoinSet::new();
+        let server = server(&mut servers, "admin").await;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        let context =
+            |user: &str| json!({ "name": user, "context": { "cluster": "c", "user": user } });
+        let write = |current: &str, token: &str| {
+            let kubeconfig = json!({
+                "clusters": [{ "name": "c", "cluster": { "server": server } }],
+                "users": [
+                    { "name": "u", "user": { "token": token } },
+                    { "name": "admin", "user": { "token": "admin" } },
+                ],
+                "contexts": [context("u"), context("admin")],
+                "current-context": current,
+            });
+            fs::write(&file, kubeconfig.to_string()).unwrap();
+        };
+        write("u", "old");
+        let client = client_of(&file).await;
+        write("admin", "old");
+        assert!(client.apiserver_version().await.is_err());
+        // Another token of the same user.
+        write("admin", "admin");
+        client.apiserver_version().await.unwrap();
     }
 
     #[test]
