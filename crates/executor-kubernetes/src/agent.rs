@@ -170,7 +170,7 @@ impl PodAgent {
         let mut seen = self.seen.clone();
         let is_waiting = |it: &Seen| {
             let is_pending =
-                |it: &PodState| matches!(it, PodState::Pending(_) | PodState::Restarting(_));
+                |it: &PodState| matches!(it, PodState::Pending(_) | PodState::Restarting { .. });
             matches!(it, Seen::Nothing) || matches!(it, Seen::Pod(it) if is_pending(it))
         };
         seen.wait_for(|it| !is_waiting(it)).await.ok()?;

@@ -184,8 +184,8 @@ impl Created {
                     why = reason.or(why);
                     deadline = began + patience;
                 }
-                Seen::Pod(PodState::Restarting(services)) => {
-                    why = services.first().map(ToString::to_string);
+                Seen::Pod(PodState::Restarting { services, reason }) => {
+                    why = reason;
                     deadline = began + patience;
                     if let Some(trace) = trace {
                         self.report(services, trace);
