@@ -34,7 +34,7 @@ impl KubernetesExecutor {
         let trace = Arc::clone(&options.trace);
         let (login, warning) = login(&options.job, &options.variables);
         let mut pulls = BTreeMap::new();
-        let mut told = FailedPulls::default();
+        let mut reported = FailedPulls::default();
         let clusters = Arc::clone(&self.clusters);
         let (mut turn, mut began) = (None, Instant::now());
         let (mut name, mut is_named) = (self.name()?, false);
@@ -102,13 +102,13 @@ impl KubernetesExecutor {
             let Some(unpulled) = created.unpulled() else {
                 return Err(error.into());
             };
-            let error = told.shorten(&unpulled, error);
             let next = pulls.get(&unpulled.container).copied().unwrap_or_default() + 1;
             let policies = objects.policies.get(&unpulled.container);
             if policies.is_none_or(|count| next >= *count) {
                 return Err(error.into());
             }
-            let line = format!("{error}; the next pull policy of the image is tried");
+            let why = reported.shorten(&unpulled, &error);
+            let line = format!("{why}; the next pull policy of the image is tried");
             trace.warning_line(&line);
             pulls.insert(unpulled.container, next);
             created.remove_pod().await?;
@@ -122,23 +122,16 @@ impl KubernetesExecutor {
 struct FailedPulls(BTreeSet<String>);
 
 impl FailedPulls {
-    /// Returns the error of an image that cannot be pulled, without the text of the kubelet if the log has that.
-    fn shorten(&mut self, unpulled: &Unpulled, error: KubernetesError) -> KubernetesError {
+    /// Returns the text of an image that cannot be pulled, without that of the kubelet if the log has it.
+    fn shorten(&mut self, unpulled: &Unpulled, error: &KubernetesError) -> String {
         let Unpulled {
             image, title, word, ..
         } = unpulled;
         // That of an image which is never pulled is short, and another one.
         if word == NEVER_PULLED || self.0.insert(image.clone()) {
-            return error;
+            return error.to_string();
         }
-        match error {
-            KubernetesError::Pod { name, retry, .. } => KubernetesError::Pod {
-                name,
-                reason: format!("{title}: {word} again; the log has the first error"),
-                retry,
-            },
-            error => error,
-        }
+        format!("{title}: {word} again; the log has the first error")
     }
 }
 
@@ -148,8 +141,8 @@ mod tests {
     use executor_core::Retryability;
 
     #[test]
-    fn text_of_a_failed_pull_comes_once_for_each_image() {
-        let mut told = FailedPulls::default();
+    fn warning_of_a_failed_pull_has_its_text_once_for_each_image() {
+        let mut reported = FailedPulls::default();
         let mut shown = |image: &str, word: &str| {
             let unpulled = Unpulled {
                 container: "svc-0".to_owned(),
@@ -162,11 +155,10 @@ mod tests {
                 reason: "long".to_owned(),
                 retry: Retryability::Temporary,
             };
-            told.shorten(&unpulled, error).to_string()
+            reported.shorten(&unpulled, &error)
         };
         assert_eq!(shown("web:1", "ErrImagePull"), "pod p: long");
-        let expected =
-            "pod p: the service web:1: ImagePullBackOff again; the log has the first error";
+        let expected = "the service web:1: ImagePullBackOff again; the log has the first error";
         assert_eq!(shown("web:1", "ImagePullBackOff"), expected);
         assert_eq!(shown("db:1", "ErrImagePull"), "pod p: long");
         assert_eq!(shown("web:1", NEVER_PULLED), "pod p: long");
