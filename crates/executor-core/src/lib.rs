@@ -71,7 +71,7 @@ mod workspace;
 
 pub use abstract_executor::{AbstractExecutor, AbstractExecutorOptions};
 pub use active_jobs::{ActiveJob, ActiveJobGuard, ActiveJobs};
-pub use cancellation::{CancelCause, Cancellation, StopLevel};
+pub use cancellation::{CancelCause, Cancellation, JobStop, StopLevel};
 pub use command::{FileVariable, Placement, StageCommand, StageVariables};
 pub use config::RunnerConfig;
 pub use default_provider::DefaultExecutorProvider;

@@ -7,7 +7,7 @@ use crate::error::KubernetesError;
 use crate::pod::Objects;
 use crate::state::{PodState, ServiceEnds, Unpulled};
 use crate::watch::{Followed, Seen};
-use executor_core::{CancelCause, Cancellation, JobTrace, JobTraceExt, Retryability};
+use executor_core::{Cancellation, JobTrace, JobTraceExt, Retryability};
 use futures_util::future::{Either, select};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use std::collections::HashMap;
@@ -251,7 +251,7 @@ impl Created {
         let is_gone = *self.followed.seen.borrow() == Seen::Gone;
         let removed = tokio::select! {
             biased;
-            () = aborted(stop), if !is_gone => self.cluster.delete_at_once(&self.name).await,
+            _ = stop.aborted(), if !is_gone => self.cluster.delete_at_once(&self.name).await,
             removed = self.remove_pod() => removed,
         };
         if self.owns_namespace {
@@ -299,12 +299,5 @@ impl Created {
                 retry: Retryability::Temporary,
             })
         })
-    }
-}
-
-/// Waits until a stop at once is requested. A stage whose time is up is stopped so too, but its pod ends as usual.
-async fn aborted(stop: &Cancellation) {
-    if stop.aborted().await == CancelCause::Timeout {
-        std::future::pending::<()>().await;
     }
 }

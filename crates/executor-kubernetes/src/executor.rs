@@ -22,9 +22,9 @@ use executor_core::ability::{
 };
 use executor_core::{
     AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, BuildStage, CancelCause,
-    Cancellation, Executor, ExecutorData, ExecutorStage, ExitCode, JobOutcome, JobTraceExt,
-    PrepareOptions, PreparedEnvironment, ShellDialect, ShellInfo, StageCell, StageCommand,
-    StageResult, Workspace,
+    Cancellation, Executor, ExecutorData, ExecutorStage, ExitCode, JobOutcome, JobStop,
+    JobTraceExt, PrepareOptions, PreparedEnvironment, ShellDialect, ShellInfo, StageCell,
+    StageCommand, StageResult, Workspace,
 };
 use process::TraceOutput;
 use std::collections::{BTreeMap, HashMap};
@@ -55,7 +55,7 @@ pub struct KubernetesExecutor {
     resumed: Option<ResumeHandle>,
     observer: Option<ResumeObserver>,
     pub(crate) created: Option<Created>,
-    /// That of the last stage.
+    /// That of the job. Its abort shortens the cleanup.
     stop: Cancellation,
     prepared: Option<Prepared>,
 }
@@ -115,7 +115,9 @@ impl KubernetesExecutor {
             resumed: data.get::<ResumeHandle>().cloned(),
             observer: data.get::<ResumeObserver>().cloned(),
             created: None,
-            stop: Cancellation::new(),
+            stop: data
+                .get()
+                .map_or_else(Cancellation::new, |JobStop(stop)| stop.clone()),
             prepared: None,
         }
     }
@@ -375,7 +377,6 @@ impl Executor for KubernetesExecutor {
         cancellation: &Cancellation,
     ) -> Result<StageResult, BuildError> {
         self.base.set_current_stage(ExecutorStage::RUN);
-        self.stop = cancellation.clone();
         cancellation.check()?;
         command.variables.check_file_names()?;
         let options = self.base.options()?;

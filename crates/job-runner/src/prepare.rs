@@ -8,7 +8,7 @@ use crate::resume::NoteWriter;
 use crate::sources::{Sources, check_in_place};
 use executor_core::trace::JobTraceExt;
 use executor_core::{
-    BuildError, Cancellation, Executor, HumanDuration, JobTrace, PrepareOptions,
+    BuildError, Cancellation, Executor, HumanDuration, JobStop, JobTrace, PrepareOptions,
     PreparedEnvironment, StopLevel,
 };
 use std::path::Path;
@@ -94,6 +94,7 @@ impl Build<'_> {
         if let Some(observer) = self.note_writer.as_ref().and_then(NoteWriter::observer) {
             data.push(observer);
         }
+        data.push(JobStop(self.cancellation.clone()));
         let create = async { provider.create(&data) };
         let mut executor = catch_panic(&*self.log, create).await?;
         self.active.follow(executor.stage_cell());

@@ -1,22 +1,22 @@
 //! What ends a running stage, or refuses its pod, each with its reason in the error, on a real cluster.
 
 use crate::faults::run;
-use crate::support::{BUSYBOX, Cluster, Opened, is_long, job, node_program, open};
-use executor_core::TraceStream;
-use executor_core::job::Image;
+use crate::support::{BUSYBOX, Cluster, Opened, is_long, job, node_program, open, open_with};
+use executor_core::job::{Image, Job};
 use executor_core::prelude::*;
 use executor_core::variable::JobVariable;
+use executor_core::{JobStop, TraceStream};
 use executor_testkit::{CommandBuilder, OptionsBuilder, RecordingTrace};
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
-use kube::api::{DeleteParams, EvictParams, PostParams};
+use kube::api::{DeleteParams, EvictParams, ListParams, PostParams};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// A program whose memory grows until it is killed.
 const GROW: &str = "awk 'BEGIN { x = \"x\"; while (1) x = x x }'";
@@ -303,23 +303,36 @@ async fn service_that_keeps_ending_is_in_the_log_before_the_job_fails() {
     cluster.end().await;
 }
 
+/// Waits until there is such a pod.
+async fn until_pod(cluster: &Cluster, is_it: impl Fn(Pod) -> bool) {
+    let (pods, all) = (cluster.pods(), ListParams::default());
+    while !pods.list(&all).await.unwrap().items.into_iter().any(&is_it) {
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Returns a job with a service that ends only when it is killed, after the grace period of the pod.
+fn with_deaf_service() -> Job {
+    let mut job = job(BUSYBOX);
+    let deaf = "trap '' TERM; while true; do sleep 1; done";
+    job.services = vec![Image {
+        command: ["sh", "-c", deaf].map(str::to_owned).into(),
+        ..Image::named(BUSYBOX)
+    }];
+    job
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn aborted_job_does_not_wait_for_its_services() {
     let Some(mut cluster) = Cluster::with_labels(&[]).await else {
         return;
     };
     cluster.config.pod_termination_grace_period_seconds = Some(600);
-    let mut job = job(BUSYBOX);
-    // It ends only when it is killed, after the grace period of the pod.
-    let deaf = "trap '' TERM; while true; do sleep 1; done";
-    job.services = vec![Image {
-        command: ["sh", "-c", deaf].map(str::to_owned).into(),
-        ..Image::named(BUSYBOX)
-    }];
     let provider = cluster.provider();
-    let opened = open(&provider, job).await;
-    let mut opened = opened.map_err(|it| it.0.chain()).unwrap();
     let stop = Cancellation::new();
+    let data = ExecutorData::new().with(JobStop(stop.clone()));
+    let opened = open_with(&provider, with_deaf_service(), data).await;
+    let mut opened = opened.map_err(|it| it.0.chain()).unwrap();
     let command = CommandBuilder::new("echo begun; sleep 1000").build();
     let stopping = async {
         opened.trace.wait_for(TraceStream::STDOUT, "begun").await;
@@ -331,5 +344,67 @@ async fn aborted_job_does_not_wait_for_its_services() {
     let cleanup = timeout(Duration::from_mins(1), opened.executor.cleanup());
     cleanup.await.unwrap().unwrap();
     assert_eq!(cluster.left().await, Vec::<String>::new());
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn job_that_is_aborted_before_it_begins_does_not_wait_for_its_services() {
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    cluster.config.pod_termination_grace_period_seconds = Some(600);
+    let mut job = with_deaf_service();
+    job.services[0].variables = vec![JobVariable::public("HEALTHCHECK_TCP_PORT", "80")];
+    let stop = Cancellation::new();
+    let data = ExecutorData::new().with(JobStop(stop.clone()));
+    let mut executor = cluster.provider().create(&data).unwrap();
+    let options = OptionsBuilder::new().job(job).build();
+    let stopping = async {
+        until_pod(&cluster, |pod| {
+            let services = pod.status.and_then(|it| it.init_container_statuses);
+            let mut states = services.into_iter().flatten().filter_map(|it| it.state);
+            states.any(|it| it.running.is_some())
+        })
+        .await;
+        stop.cancel(CancelCause::User);
+    };
+    let (prepared, ()) = tokio::join!(executor.prepare(options, &stop), stopping);
+    let error = prepared.unwrap_err();
+    assert!(matches!(error, BuildError::Canceled(CancelCause::User)));
+    let cleanup = timeout(Duration::from_mins(1), executor.cleanup());
+    let aborting = async {
+        until_pod(&cluster, |pod| pod.metadata.deletion_timestamp.is_some()).await;
+        stop.abort(CancelCause::User);
+    };
+    let (cleaned, ()) = tokio::join!(cleanup, aborting);
+    cleaned.unwrap().unwrap();
+    assert_eq!(cluster.left().await, Vec::<String>::new());
+    cluster.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_of_a_cancelled_job_have_their_grace_period_after_an_aborted_stage() {
+    let Some(mut cluster) = Cluster::with_labels(&[]).await else {
+        return;
+    };
+    cluster.config.pod_termination_grace_period_seconds = Some(3);
+    let provider = cluster.provider();
+    let job = Cancellation::new();
+    let data = ExecutorData::new().with(JobStop(job.clone()));
+    let opened = open_with(&provider, with_deaf_service(), data).await;
+    let mut opened = opened.map_err(|it| it.0.chain()).unwrap();
+    // As with the stages before the user's script.
+    let setup = job.child();
+    let command = CommandBuilder::new("echo begun; sleep 1000").build();
+    let stopping = async {
+        opened.trace.wait_for(TraceStream::STDOUT, "begun").await;
+        job.cancel(CancelCause::User);
+        setup.abort(CancelCause::User);
+    };
+    let (ran, ()) = tokio::join!(opened.executor.run(command, &setup), stopping);
+    assert!(matches!(ran, Err(BuildError::Canceled(CancelCause::User))));
+    let began = Instant::now();
+    opened.executor.cleanup().await.unwrap();
+    assert!(began.elapsed() >= Duration::from_secs(2));
     cluster.end().await;
 }

@@ -6,7 +6,7 @@ use executor_core::ability::{Abilities, ByteStream, FileTransfer};
 use executor_core::job::{Artifact, Cache, Dependency};
 use executor_core::{
     AcquireError, BuildError, Cancellation, ConfigInfo, Executor, ExecutorData, ExecutorProvider,
-    ExecutorStage, FailureReason, FeaturesInfo, JobId, JobOutcome, JobState, JobVariable,
+    ExecutorStage, FailureReason, FeaturesInfo, JobId, JobOutcome, JobState, JobStop, JobVariable,
     PrepareOptions, PreparedEnvironment, ProviderError, RunnerConfig, ShellDialect, ShellInfo,
     StageCell, StageCommand, StageResult, Workspace,
 };
@@ -98,6 +98,8 @@ impl ExecutorProvider for Elsewhere {
         self.0.can_create()
     }
     fn create(&self, data: &ExecutorData) -> Result<Box<dyn Executor>, BuildError> {
+        // An abort shortens the cleanup of remote environments.
+        assert!(data.get::<JobStop>().is_some());
         Ok(Box::new(ElsewhereExecutor(
             self.0.create(data)?,
             self.1.clone(),
