@@ -112,13 +112,15 @@ impl Files {
         })
     }
 
-    /// Reads and merges the files.
+    /// Reads and merges the files. As with kubectl, those of a list that do not exist are skipped, unless that is all of them.
     fn read(&self) -> Result<Kubeconfig, String> {
         let read = |path: &PathBuf| {
             let read = Kubeconfig::read_from(path);
             read.map_err(|error| self.unreadable(path, &error))
         };
-        let mut paths = self.paths.iter();
+        let is_missing = |path: &PathBuf| path.try_exists().is_ok_and(|exists| !exists);
+        let is_skipped = |path: &PathBuf| is_missing(path) && !self.paths.iter().all(is_missing);
+        let mut paths = self.paths.iter().filter(|path| !is_skipped(path));
         paths.try_fold(Kubeconfig::default(), |merged, path| {
             let merged = merged.merge(read(path)?);
             merged.map_err(|error| format!("{} cannot be used: {error}", self.place()))
@@ -361,5 +363,27 @@ mod tests {
         let expected =
             "the kubeconfig file /does/not/exist, which KUBECONFIG names, does not exist";
         assert_eq!(files.read().unwrap_err(), expected);
+    }
+
+    #[test]
+    fn missing_file_of_a_list_is_skipped_unless_all_are_missing() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        fs::write(&file, kubeconfig().to_string()).unwrap();
+        let read = |paths: [&Path; 2]| {
+            let files = Files {
+                paths: paths.map(Path::to_owned).into(),
+                of_environment: true,
+            };
+            files.read().map(|it| it.current_context.unwrap())
+        };
+        let [one, other] = ["/does/not/exist", "/nor/does/this"].map(Path::new);
+        let found = Ok("staging".to_owned());
+        assert_eq!(read([one, &file]), found);
+        assert_eq!(read([&file, one]), found);
+        let error = read([one, other]).unwrap_err();
+        let expected =
+            "the kubeconfig file /does/not/exist, which KUBECONFIG names, does not exist";
+        assert_eq!(error, expected);
     }
 }
