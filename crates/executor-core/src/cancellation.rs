@@ -243,7 +243,7 @@ impl Cancellation {
 /// The cancellation of a whole job; part of the [`ExecutorData`](crate::ExecutorData) of a `create`.
 ///
 /// For an executor whose `cleanup` is shorter after an abort. `prepare` and the stages before the user's scripts have a child of it that
-/// is aborted already when the job is cancelled, as nothing there ends gracefully.
+/// is aborted already when the job is canceled, as nothing there ends gracefully.
 #[derive(Debug, Clone)]
 pub struct JobStop(pub Cancellation);
 
