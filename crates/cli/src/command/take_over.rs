@@ -146,7 +146,10 @@ pub(super) async fn take_over_pods(
     let (swept, missing) = tokio::join!(provider.sweep(is_left), provider.find_missing());
     let failure = |failure: Failure| failure.with_help(CHECK);
     // A login that cannot be read is an error of both.
-    let swept = swept.map_err(|error| failure(Failure::environment(error)))?;
+    let server = here.split(' ').next().unwrap_or(here);
+    let swept = swept
+        .with_context(|| format!("use the cluster at {server}"))
+        .map_err(|error| failure(Failure::environment(error)))?;
     missing.map_err(|error| failure(Failure::usage(error)))?;
     for failure in &swept.failures {
         warn_of_leftover(failure);

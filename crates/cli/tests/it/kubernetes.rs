@@ -87,6 +87,24 @@ fn working_tree_itself_is_refused_before_a_cluster_is_looked_for() {
 }
 
 #[test]
+fn api_server_that_cannot_be_reached_is_named() {
+    let project = Project::with_pipeline("job: {image: busybox, script: ['true']}");
+    let file = project.home().join("kubeconfig");
+    let text = r#"{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}]}"#;
+    std::fs::create_dir_all(project.home()).unwrap();
+    std::fs::write(&file, text).unwrap();
+    let mut command = project.command(&["run", "--executor=kubernetes"]);
+    let refused: Done = command.env("KUBECONFIG", file).output().unwrap().into();
+    refused
+        .expect_code(3)
+        .expect_text("use the cluster at http://127.0.0.1:1")
+        .expect_text("`runwright kubernetes check` says what works");
+}
+
+#[test]
 fn pipeline_with_a_service_and_artifacts_runs_in_a_cluster() {
     let Some(namespace) = Namespace::new("pipeline") else {
         return;
