@@ -61,9 +61,13 @@ pub(super) fn register(args: &RunnerRegisterArgs) -> Result<Exit, Failure> {
         .map_err(Failure::environment)?;
     let name = strip_controls(&runner.name);
     error_line(&format!("{name} is registered, and in {}", path.display()));
-    error_line(
-        "`runwright runner run` takes its jobs; if it runs already, it sees the new runner by itself",
-    );
+    let option = match &args.config.config {
+        Some(file) => strip_controls(&format!(" --config {}", file.display())),
+        None => String::new(),
+    };
+    error_line(&format!(
+        "`runwright runner run{option}` takes its jobs; if it runs already, it sees the new runner by itself"
+    ));
     Ok(Exit::Success)
 }
 

@@ -124,6 +124,9 @@ impl Runner {
             let manager = Manager::new(settings.clone(), options).map_err(Failure::environment)?;
             let (config, runners) = (path.display(), settings.runners.len());
             tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
+            if runners == 0 {
+                tracing::warn!("There is no [[runners]] yet; `runwright runner register` adds one.");
+            }
             before.sweep(&settings, manager.left_environments()).await;
             // The manager has its own; with a thousand runners they are large.
             drop(settings);
