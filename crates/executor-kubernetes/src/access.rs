@@ -167,7 +167,7 @@ fn check_names(kubeconfig: &Kubeconfig, context: Option<&str>, place: &str) -> R
     let names: Vec<&str> = contexts.clone().map(|(name, _)| name).collect();
     let current = non_empty(kubeconfig.current_context.as_deref());
     let Some(name) = context.or(current) else {
-        let names = listed("its contexts are", &names);
+        let names = listed("context", &names);
         return Err(format!(
             "{place} has no current context, and the settings name none; {names}"
         ));
@@ -181,7 +181,7 @@ fn check_names(kubeconfig: &Kubeconfig, context: Option<&str>, place: &str) -> R
         return Err(format!(
             "{place} has no context {name:?}{}{whose}; {}",
             meant(name, &names),
-            listed("its contexts are", &names)
+            listed("context", &names)
         ));
     };
     let clusters = kubeconfig.clusters.iter();
@@ -207,7 +207,7 @@ fn check_names(kubeconfig: &Kubeconfig, context: Option<&str>, place: &str) -> R
             return Err(format!(
                 "{place} has no {kind} {part:?}{}, which its context {name:?} names; {}",
                 meant(part, &names),
-                listed(&format!("its {kind}s are"), &names)
+                listed(kind, &names)
             ));
         }
     }
@@ -219,10 +219,10 @@ fn meant(name: &str, names: &[&str]) -> String {
     meant.map_or(String::new(), |meant| format!(" ({meant})"))
 }
 
-fn listed(are: &str, names: &[&str]) -> String {
+fn listed(kind: &str, names: &[&str]) -> String {
     match names {
-        [] => "it has none".to_owned(),
-        names => format!("{are} {}", first_names(names, NAMED)),
+        [] => format!("it has no {kind}s"),
+        names => format!("its {kind}s are {}", first_names(names, NAMED)),
     }
 }
 
@@ -329,7 +329,7 @@ mod tests {
         kubeconfig["current-context"] = json!("nope");
         let expected = "has no context \"nope\", which it names as the current one; its contexts are staging, lost, stranger";
         assert_eq!(found(&kubeconfig, None).await, format!("{file} {expected}"));
-        let expected = "has no current context, and the settings name none; it has none";
+        let expected = "has no current context, and the settings name none; it has no contexts";
         assert_eq!(found(&json!({}), None).await, format!("{file} {expected}"));
     }
 
