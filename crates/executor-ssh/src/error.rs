@@ -121,9 +121,10 @@ impl From<SshError> for BuildError {
                 source: std::error::Error::source(&error).map(|source| source.to_string().into()),
             },
             error => {
-                let retry = match &error {
-                    SshError::Host { retry, .. } => *retry,
-                    _ => Retryability::Temporary,
+                let retry = if error.is_temporary() {
+                    Retryability::Temporary
+                } else {
+                    Retryability::Permanent
                 };
                 let message = error.to_string();
                 let source = match error {
