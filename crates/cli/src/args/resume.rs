@@ -10,7 +10,7 @@ Examples:
   runwright resume 12  continue run 12
 
 The pipeline file is read again, as it is now. Finished jobs do not run again; jobs that were running when \
-the run ended continue where their container, pod or host is still there, and start again elsewhere. The options are those of the run.
+the run ended continue where their container, pod or host is still there, and start again otherwise. The options are those of the run.
 
 Exit codes: those of `runwright run`; 2 if there is nothing to continue")]
 pub(crate) struct ResumeArgs {

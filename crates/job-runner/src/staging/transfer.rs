@@ -28,7 +28,7 @@ pub(crate) fn redirect_to_staging(
     let Some(transfer) = transfer else {
         return Ok(environment);
     };
-    // Another run may have removed the directory in which the job began; what is there is sent for each stage anyway.
+    // Another run may have removed the directory in which the job began. Nothing is needed of it: its files were sent.
     let resumed = build.resumed.as_ref();
     let context = resumed.map_or(&build.context, |it| &it.fresh_context);
     let parent = context.config.host_builds_dir.as_ref();
