@@ -101,8 +101,30 @@ impl FileLock {
     ///
     /// When the file cannot be removed.
     pub fn remove(self) -> Result<(), Failure> {
-        let removed = fs::remove_file(&self.path);
-        drop(self.file);
-        removed.map_err(|error| Failure::system(format!("remove {}: {error}", self.path.display())))
+        fs::remove_file(&self.path)
+            .map_err(|error| Failure::system(format!("remove {}: {error}", self.path.display())))
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child between fork and exec shares it and would hold the lock.
+        let _ = self.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_ends_with_its_holder_despite_a_copy_of_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let held = FileLock::try_acquire(&path).unwrap().unwrap();
+        let _copy = held.file.try_clone().unwrap();
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        drop(held);
+        assert!(FileLock::try_acquire(&path).unwrap().is_some());
     }
 }
