@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
+use std::str::FromStr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -143,6 +144,49 @@ pub struct ResumeHandle {
     pub executor: String,
     /// The executor's own fields: container ids, pod names.
     pub fields: BTreeMap<String, String>,
+}
+
+impl ResumeHandle {
+    /// Returns a handle with these fields.
+    pub fn new<const N: usize>(executor: &str, fields: [(&str, String); N]) -> Self {
+        Self {
+            executor: executor.to_owned(),
+            fields: fields.map(|(key, value)| (key.to_owned(), value)).into(),
+        }
+    }
+
+    /// Checks that it is a handle of this executor.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Config`] otherwise.
+    pub fn expect_executor(&self, name: &str) -> Result<(), BuildError> {
+        if self.executor == name {
+            return Ok(());
+        }
+        Err(BuildError::config(format!(
+            "cannot resume a job of the executor {:?}: expected {name:?}",
+            self.executor
+        )))
+    }
+
+    /// Returns a field, which must not be empty.
+    ///
+    /// # Errors
+    ///
+    /// [`unreadable`](Self::unreadable) without it, or if it cannot be read.
+    pub fn field<T: FromStr>(&self, key: &str) -> Result<T, BuildError> {
+        let value = self.fields.get(key).filter(|it| !it.is_empty());
+        let value = value.and_then(|it| it.parse().ok());
+        value.ok_or_else(|| Self::unreadable(key))
+    }
+
+    /// Returns the error for a field that is missing or cannot be read.
+    pub fn unreadable(key: &str) -> BuildError {
+        BuildError::config(format!(
+            "invalid record of the job to resume: its field {key:?} is missing or cannot be read"
+        ))
+    }
 }
 
 /// Receives a job's handle each time it changes; part of the

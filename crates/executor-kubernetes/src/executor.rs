@@ -21,20 +21,17 @@ use executor_core::ability::{
     Abilities, ByteStream, FileTransfer, PortProxy, ResumeHandle, ResumeObserver, Terminal,
 };
 use executor_core::{
-    AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, BuildStage, CancelCause,
-    Cancellation, Executor, ExecutorData, ExecutorStage, ExitCode, JobOutcome, JobStop,
-    JobTraceExt, PrepareOptions, PreparedEnvironment, ShellDialect, ShellInfo, StageCell,
-    StageCommand, StageResult, Workspace,
+    AbstractExecutor, AbstractExecutorOptions, BuildDirs, BuildError, CancelCause, Cancellation,
+    Executor, ExecutorData, ExecutorStage, ExitCode, JobOutcome, JobStop, JobTraceExt,
+    PrepareOptions, PreparedEnvironment, ShellDialect, ShellInfo, StageCell, StageCommand,
+    StageResult, Workspace,
 };
-use process::TraceOutput;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use steps::agent::Agent;
-use steps::{
-    RecordedRun, RecordedRuns, RunId, RunRecord, RunSpec, RunTiming, StepsClient, StepsError,
-};
+use steps::{NextRequest, RecordedRuns, RunRecord, RunTiming, StageRequests, StepsError};
 
 /// The directory for builds, and that for caches, unless the runner's settings name others.
 pub(crate) const BUILDS: &str = "/builds";
@@ -77,16 +74,10 @@ enum Stages {
     Bare(PodExec),
 }
 
-/// The requests to the agent.
+/// The stages as requests to the agent.
 #[derive(Debug)]
 struct AgentStages {
-    client: StepsClient,
-    /// Where the job is, and how far its requests have come.
-    record: RunRecord,
-    /// The number of requests for each stage.
-    counts: HashMap<BuildStage, u32>,
-    /// The last request. The agent keeps its result until the next one, as another process may need it.
-    ended: Option<RunId>,
+    requests: StageRequests,
     exec: PodExec,
     /// Whether the agent could not be reached again.
     is_lost: bool,
@@ -264,15 +255,6 @@ impl KubernetesExecutor {
     }
 }
 
-impl AgentStages {
-    /// Returns the id of the next request of a stage, the same in each process that runs the same stages.
-    fn next_id(&mut self, pod: &str, stage: &BuildStage) -> String {
-        let count = self.counts.entry(stage.clone()).or_default();
-        *count += 1;
-        format!("{pod}-{stage}-{count}")
-    }
-}
-
 /// Returns the directories that exist before the first stage.
 pub(crate) fn directories(dirs: &BuildDirs) -> [&str; 3] {
     [&dirs.builds_dir, &dirs.cache_dir, parent(&dirs.project_dir)]
@@ -349,15 +331,15 @@ impl Executor for KubernetesExecutor {
             transfer: Some(Arc::clone(&transfer)),
         };
         let stages = match opened {
-            Opened::Agent(link) => Stages::Agent(Box::new(AgentStages {
-                client: link.client,
-                record: RunRecord::new(place.handle(), runs, self.observer.clone()),
-                exec: link.agent.exec.clone(),
-                counts: HashMap::new(),
-                ended: None,
-                is_lost: false,
-                oom_kills: oom_kills_before,
-            })),
+            Opened::Agent(link) => {
+                let record = RunRecord::new(place.handle(), runs, self.observer.clone());
+                Stages::Agent(Box::new(AgentStages {
+                    requests: StageRequests::new(link.client, record, &place.pod),
+                    exec: link.agent.exec.clone(),
+                    is_lost: false,
+                    oom_kills: oom_kills_before,
+                }))
+            }
             Opened::Bare(pod) => Stages::Bare(pod.exec),
         };
         self.prepared = Some(Prepared {
@@ -381,11 +363,6 @@ impl Executor for KubernetesExecutor {
         command.variables.check_file_names()?;
         let options = self.base.options()?;
         let trace = Arc::clone(&options.trace);
-        let timing = RunTiming {
-            terminate_grace: options.config.graceful_kill_timeout,
-            pipe_grace: Duration::from_secs(1),
-            timeout: None,
-        };
         let (Some(prepared), Some(created)) = (&mut self.prepared, &mut self.created) else {
             return Err(BuildError::not_prepared(NAME));
         };
@@ -411,40 +388,20 @@ impl Executor for KubernetesExecutor {
         if agent.is_lost {
             return Err(BuildError::Canceled(CancelCause::EnvironmentLost));
         }
-        let id = agent.next_id(&created.name, &command.stage);
-        let begun = match agent.record.state(&id) {
-            RecordedRun::Ended(result) => return Ok(*result),
-            RecordedRun::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
-            RecordedRun::Begun(offset) => Some(offset),
-            RecordedRun::New => {
-                agent.record.starting(&id);
-                None
-            }
+        let timing = RunTiming {
+            terminate_grace: options.config.graceful_kill_timeout,
+            pipe_grace: Duration::from_secs(1),
+            timeout: None,
         };
-        if let Some(ended) = agent.ended.take() {
-            agent.client.release(&ended).await;
-        }
-        let (record, own) = (agent.record.clone(), id.clone());
-        let run = RunSpec {
-            progress: Some(Arc::new(move |offset| record.read(&own, offset))),
-            ..RunSpec::stage(
-                RunId::new(&*id),
-                &command,
-                &prepared.shell,
-                &prepared.temp_dir,
-                timing,
-            )
+        let requests = &mut agent.requests;
+        let (shell, temp_dir) = (&prepared.shell, &prepared.temp_dir);
+        let next = requests.next(&command, shell, temp_dir, timing, cancellation);
+        let request = match next.await? {
+            NextRequest::Ended(result) => return Ok(result),
+            NextRequest::Open(request) => request,
         };
-        let mut output = TraceOutput(&*trace);
-        let running = async {
-            let client = &agent.client;
-            match begun {
-                None => client.execute(&run, &mut output, cancellation).await,
-                Some(offset) => client.resume(&run, offset, &mut output, cancellation).await,
-            }
-        };
-        let ran = unless_ended(created, &*trace, pin!(running)).await;
-        let ran = match ran {
+        let running = pin!(request.follow(&*trace, cancellation));
+        let ran = match unless_ended(created, &*trace, running).await {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(error)) => {
                 agent.is_lost |= matches!(error, StepsError::Lost { .. });
@@ -452,28 +409,16 @@ impl Executor for KubernetesExecutor {
             }
             Err(ended) => Err(ended.into()),
         };
-        let result = match ran {
-            Ok(result) => result,
-            Err(error) => {
-                agent.record.ended(&id, None);
-                return Err(error.given_up());
-            }
-        };
-        if let Some(error) = &result.log_error {
-            trace.warning_line(&format!(
-                "the log is incomplete: {error}; later output of the job is lost"
-            ));
-        }
-        let mut result = StageResult::from(result);
-        if result.status.exit_code() == KILLED
+        let mut ran = ran.map_err(BuildError::given_up);
+        if let Ok(result) = &mut ran
+            && result.status.exit_code() == KILLED
             && let Some(kills) = oom_kills(&agent.exec).await
         {
             result.oom_killed |= kills > agent.oom_kills;
             agent.oom_kills = kills;
         }
-        agent.record.ended(&id, Some(&result));
-        agent.ended = Some(RunId::new(&*id));
-        Ok(result)
+        agent.requests.record_end(&request, ran.as_ref().ok());
+        ran
     }
 
     async fn finish(&mut self, outcome: &JobOutcome) {
@@ -514,7 +459,7 @@ impl Executor for KubernetesExecutor {
             port_proxy: Some(Arc::clone(&prepared.ports)),
             suspend: None,
             resumable: match &prepared.stages {
-                Stages::Agent(agent) => Some(Arc::new(agent.record.clone())),
+                Stages::Agent(agent) => Some(Arc::new(agent.requests.record().clone())),
                 Stages::Bare(_) => None,
             },
         }

@@ -1,7 +1,7 @@
 //! Where the pod of a job is, for another process that resumes it.
 
 use crate::config::NAME;
-use crate::error::KubernetesError;
+use executor_core::BuildError;
 use executor_core::ability::ResumeHandle;
 use executor_core::job::JobId;
 use steps::RecordedRuns;
@@ -20,16 +20,15 @@ pub(crate) struct PodPlace {
 impl PodPlace {
     /// Returns the handle from which [`read`] returns this.
     pub(crate) fn handle(&self) -> ResumeHandle {
-        let fields = [
-            ("pod", self.pod.clone()),
-            ("cluster", self.cluster.clone()),
-            ("owner", self.owner.clone()),
-            ("job", self.job.0.to_string()),
-        ];
-        ResumeHandle {
-            executor: NAME.to_owned(),
-            fields: fields.map(|(key, value)| (key.to_owned(), value)).into(),
-        }
+        ResumeHandle::new(
+            NAME,
+            [
+                ("pod", self.pod.clone()),
+                ("cluster", self.cluster.clone()),
+                ("owner", self.owner.clone()),
+                ("job", self.job.0.to_string()),
+            ],
+        )
     }
 }
 
@@ -38,30 +37,15 @@ impl PodPlace {
 /// # Errors
 ///
 /// When it is that of another executor, or a field is missing or cannot be read.
-pub(crate) fn read(handle: &ResumeHandle) -> Result<(PodPlace, RecordedRuns), KubernetesError> {
-    let unreadable = |key: &str| {
-        KubernetesError::Config(format!(
-            "invalid record of the job to resume: its field {key:?} is missing or cannot be read"
-        ))
-    };
-    if handle.executor != NAME {
-        return Err(KubernetesError::Config(format!(
-            "cannot resume a job of the executor {:?}: expected {NAME:?}",
-            handle.executor
-        )));
-    }
-    let field = |key: &str| {
-        let value = handle.fields.get(key).filter(|it| !it.is_empty());
-        value.cloned().ok_or_else(|| unreadable(key))
-    };
+pub(crate) fn read(handle: &ResumeHandle) -> Result<(PodPlace, RecordedRuns), BuildError> {
+    handle.expect_executor(NAME)?;
     let place = PodPlace {
-        pod: field("pod")?,
-        cluster: field("cluster")?,
-        owner: field("owner")?,
-        job: JobId(field("job")?.parse().map_err(|_| unreadable("job"))?),
+        pod: handle.field("pod")?,
+        cluster: handle.field("cluster")?,
+        owner: handle.field("owner")?,
+        job: JobId(handle.field("job")?),
     };
-    let runs = RecordedRuns::of(handle).ok_or_else(|| unreadable("runs"))?;
-    Ok((place, runs))
+    Ok((place, RecordedRuns::of(handle)?))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::hosts::{Hosts, Place, machine};
 use crate::link::Link;
 use crate::place::{self, JobPlace};
 use crate::shell_stage::new_id;
-use crate::stage::{AgentStages, Stage, StageRunner, Timing};
+use crate::stage::{Stage, StageRunner, Timing};
 use crate::target::Target;
 use crate::terminal::SshTerminal;
 use executor_core::ability::{Abilities, FileTransfer, ResumeHandle, ResumeObserver, Terminal};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 use steps::agent::Agent;
-use steps::{ClientOptions, RecordedRuns, RunRecord, StepsClient, StepsError};
+use steps::{ClientOptions, RecordedRuns, RunRecord, StageRequests, StepsClient, StepsError};
 use tokio::time::{Instant, sleep};
 
 /// The directory for builds below the job's own directory, unless the runner's settings name one.
@@ -419,8 +419,8 @@ impl Executor for SshExecutor {
                 id: host.id().to_owned(),
             };
             let record = RunRecord::new(place.handle(), runs, self.observer.clone());
-            let stages = AgentStages::new(client, record);
-            (StageRunner::Agent(Box::new(stages)), files)
+            let requests = StageRequests::new(client, record, host.id());
+            (StageRunner::Agent(requests), files)
         } else {
             let (link, host) = (Arc::clone(&link), host.clone());
             (StageRunner::Shell, Arc::new(TarTransfer { link, host }))
@@ -514,7 +514,7 @@ impl Executor for SshExecutor {
             port_proxy: None,
             suspend: None,
             resumable: match &prepared.runner {
-                StageRunner::Agent(stages) => Some(stages.resumable()),
+                StageRunner::Agent(requests) => Some(Arc::new(requests.record().clone())),
                 StageRunner::Shell => None,
             },
         }

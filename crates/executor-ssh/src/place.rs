@@ -1,7 +1,7 @@
 //! Where a job is, for another process that resumes it.
 
 use crate::config::NAME;
-use crate::error::SshError;
+use executor_core::BuildError;
 use executor_core::ability::ResumeHandle;
 use steps::RecordedRuns;
 
@@ -17,13 +17,8 @@ pub(crate) struct JobPlace {
 impl JobPlace {
     /// Returns the handle from which [`read`] returns this.
     pub(crate) fn handle(&self) -> ResumeHandle {
-        let fields = [("host", &self.host), ("id", &self.id)];
-        ResumeHandle {
-            executor: NAME.to_owned(),
-            fields: fields
-                .map(|(key, value)| (key.to_owned(), value.clone()))
-                .into(),
-        }
+        let fields = [("host", self.host.clone()), ("id", self.id.clone())];
+        ResumeHandle::new(NAME, fields)
     }
 }
 
@@ -32,29 +27,14 @@ impl JobPlace {
 /// # Errors
 ///
 /// When it is that of another executor, or a field is missing or cannot be read.
-pub(crate) fn read(handle: &ResumeHandle) -> Result<(JobPlace, RecordedRuns), SshError> {
-    if handle.executor != NAME {
-        return Err(SshError::config(format!(
-            "cannot resume a job of the executor {:?}: expected {NAME:?}",
-            handle.executor
-        )));
-    }
-    let field = |key: &str| handle.fields.get(key).cloned().unwrap_or_default();
-    let unreadable = |key: &str| {
-        SshError::config(format!(
-            "invalid record of the job to resume: its field {key:?} is missing or cannot be read"
-        ))
-    };
-    let (host, id) = (field("host"), field("id"));
-    if host.is_empty() {
-        return Err(unreadable("host"));
-    }
+pub(crate) fn read(handle: &ResumeHandle) -> Result<(JobPlace, RecordedRuns), BuildError> {
+    handle.expect_executor(NAME)?;
+    let (host, id): (_, String) = (handle.field("host")?, handle.field("id")?);
     // It is part of scripts.
-    if id.is_empty() || !id.chars().all(|it| it.is_ascii_hexdigit()) {
-        return Err(unreadable("id"));
+    if !id.chars().all(|it| it.is_ascii_hexdigit()) {
+        return Err(ResumeHandle::unreadable("id"));
     }
-    let runs = RecordedRuns::of(handle).ok_or_else(|| unreadable("runs"))?;
-    Ok((JobPlace { host, id }, runs))
+    Ok((JobPlace { host, id }, RecordedRuns::of(handle)?))
 }
 
 #[cfg(test)]

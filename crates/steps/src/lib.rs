@@ -13,9 +13,10 @@ pub mod service;
 pub mod wire;
 
 pub use client::{
-    AgentInfo, ClientOptions, Progress, RecordedRun, RecordedRuns, RunId, RunRecord, RunResult,
-    RunSpec, RunState, RunStatus, RunSteps, RunTiming, ScriptStep, StepInvocation, StepProcess,
-    StepReport, StepReports, StepState, StepsClient, StepsError, StepsErrorClass,
+    AgentInfo, ClientOptions, NextRequest, Progress, RecordedRuns, RunId, RunRecord, RunResult,
+    RunSpec, RunState, RunStatus, RunSteps, RunTiming, ScriptStep, StageRequest, StageRequests,
+    StepInvocation, StepProcess, StepReport, StepReports, StepState, StepsClient, StepsError,
+    StepsErrorClass,
 };
 pub use library::{Fetched, JobCredentials, Keep, Library, LibraryError, Published, Source};
 pub use service::{Inherit, LocalService, Service, ServiceError, ServiceOptions};

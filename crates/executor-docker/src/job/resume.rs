@@ -1,7 +1,7 @@
 //! Where a job in a container is, for another process that resumes it.
 
 use crate::config::NAME;
-use crate::error::DockerError;
+use executor_core::BuildError;
 use executor_core::ability::ResumeHandle;
 use executor_core::job::JobId;
 use steps::RecordedRuns;
@@ -26,61 +26,43 @@ pub(crate) struct ContainerRef {
 impl ContainerRef {
     /// Returns the handle from which [`read`] returns this.
     pub(crate) fn handle(&self) -> ResumeHandle {
-        let fields = [
-            ("container", self.container.clone()),
-            ("owner", self.owner.clone()),
-            ("job", self.job.0.to_string()),
-            ("attempt", self.attempt.to_string()),
-            ("network", self.network.clone()),
-            ("mounted", self.mounted.to_string()),
-            ("private", self.private.clone().unwrap_or_default()),
-        ];
-        ResumeHandle {
-            executor: NAME.to_owned(),
-            fields: fields.map(|(key, value)| (key.to_owned(), value)).into(),
-        }
+        ResumeHandle::new(
+            NAME,
+            [
+                ("container", self.container.clone()),
+                ("owner", self.owner.clone()),
+                ("job", self.job.0.to_string()),
+                ("attempt", self.attempt.to_string()),
+                ("network", self.network.clone()),
+                ("mounted", self.mounted.to_string()),
+                ("private", self.private.clone().unwrap_or_default()),
+            ],
+        )
     }
 }
 
 /// Reads the record of another process.
-pub(crate) fn read(handle: &ResumeHandle) -> Result<(ContainerRef, RecordedRuns), DockerError> {
-    if handle.executor != NAME {
-        return Err(DockerError::config(format!(
-            "cannot resume a job of the executor {:?}: expected {NAME:?}",
-            handle.executor
-        )));
-    }
+pub(crate) fn read(handle: &ResumeHandle) -> Result<(ContainerRef, RecordedRuns), BuildError> {
+    handle.expect_executor(NAME)?;
     let container_ref = ContainerRef {
-        container: field(handle, "container")?,
-        owner: field(handle, "owner")?,
-        job: JobId(field(handle, "job")?),
-        attempt: field(handle, "attempt")?,
-        network: field(handle, "network")?,
-        mounted: field(handle, "mounted")?,
+        container: handle.field("container")?,
+        owner: handle.field("owner")?,
+        job: JobId(handle.field("job")?),
+        attempt: handle.field("attempt")?,
+        network: handle.field("network")?,
+        mounted: handle.field("mounted")?,
         private: private(handle)?,
     };
-    let runs = RecordedRuns::of(handle).ok_or_else(|| unreadable("runs"))?;
-    Ok((container_ref, runs))
+    Ok((container_ref, RecordedRuns::of(handle)?))
 }
 
 /// Returns a name that does not leave its directory: the record may be wrong.
-fn private(handle: &ResumeHandle) -> Result<Option<String>, DockerError> {
+fn private(handle: &ResumeHandle) -> Result<Option<String>, BuildError> {
     let name = handle.fields.get("private").filter(|it| !it.is_empty());
     if name.is_some_and(|it| it.starts_with('.') || it.contains(['/', '\0'])) {
-        return Err(unreadable("private"));
+        return Err(ResumeHandle::unreadable("private"));
     }
     Ok(name.cloned())
-}
-
-fn field<T: std::str::FromStr>(handle: &ResumeHandle, key: &str) -> Result<T, DockerError> {
-    let value = handle.fields.get(key).and_then(|value| value.parse().ok());
-    value.ok_or_else(|| unreadable(key))
-}
-
-fn unreadable(key: &str) -> DockerError {
-    DockerError::config(format!(
-        "invalid record of the job to resume: its field {key:?} is missing or cannot be read"
-    ))
 }
 
 #[cfg(test)]

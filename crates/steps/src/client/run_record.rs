@@ -1,7 +1,7 @@
 //! The record of a job's requests to the agent, from which another process continues.
 
 use executor_core::ability::{Resumable, ResumeHandle, ResumeObserver};
-use executor_core::{ExitCode, StageResult, StageStatus};
+use executor_core::{BuildError, ExitCode, StageResult, StageStatus};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ struct Facts {
 
 /// The state of a request that is about to be sent.
 #[derive(Debug, PartialEq, Eq)]
-pub enum RecordedRun {
+pub(super) enum RecordedRun {
     /// It is new, or was never sent.
     New,
     /// It was started, and its log was read up to this byte.
@@ -83,7 +83,7 @@ impl RunRecord {
     }
 
     /// Returns the state of a request.
-    pub fn state(&self, id: &str) -> RecordedRun {
+    pub(super) fn state(&self, id: &str) -> RecordedRun {
         let runs = self.runs();
         if let Some(ending) = runs.ended.get(id) {
             return ending.state();
@@ -95,7 +95,7 @@ impl RunRecord {
     }
 
     /// Records a request before it is sent.
-    pub fn starting(&self, id: &str) {
+    pub(super) fn starting(&self, id: &str) {
         let course = OpenRequest {
             offset: 0,
             answered: false,
@@ -105,7 +105,7 @@ impl RunRecord {
     }
 
     /// Records how far its log was read.
-    pub fn read(&self, id: &str, offset: u64) {
+    pub(super) fn read(&self, id: &str, offset: u64) {
         if let Some(course) = self.runs().begun.get_mut(id) {
             *course = OpenRequest {
                 offset,
@@ -116,7 +116,7 @@ impl RunRecord {
     }
 
     /// Records its end; `None` when the result is unknown.
-    pub fn ended(&self, id: &str, result: Option<&StageResult>) {
+    pub(super) fn ended(&self, id: &str, result: Option<&StageResult>) {
         let mut runs = self.runs();
         runs.begun.remove(id);
         let ending = result.map_or(RequestEnd::Unknown, RequestEnd::of);
@@ -151,9 +151,14 @@ impl Resumable for RunRecord {
 }
 
 impl RecordedRuns {
-    /// Reads what another process recorded; `None` when it is missing or cannot be read.
-    pub fn of(handle: &ResumeHandle) -> Option<Self> {
-        serde_json::from_str(handle.fields.get(RUNS)?).ok()
+    /// Reads what another process recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`ResumeHandle::unreadable`] when it is missing or cannot be read.
+    pub fn of(handle: &ResumeHandle) -> Result<Self, BuildError> {
+        let runs: String = handle.field(RUNS)?;
+        serde_json::from_str(&runs).map_err(|_| ResumeHandle::unreadable(RUNS))
     }
 }
 

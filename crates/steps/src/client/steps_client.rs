@@ -55,10 +55,11 @@ pub struct StepsClient {
 }
 
 /// When an ended request is removed from the service, with its result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Release {
     AtEnd,
-    ByCaller,
+    /// The requests to remove.
+    ByCaller(Arc<Mutex<Vec<RunId>>>),
 }
 
 impl StepsClient {
@@ -72,12 +73,12 @@ impl StepsClient {
         }
     }
 
-    /// Leaves ended requests and their results with the service until [`release`](Self::release), so that the caller can
-    /// record a result before it is removed.
+    /// Leaves ended requests and their results with the service until [`release_kept`](Self::release_kept), so that the caller
+    /// can record a result before it is removed.
     #[must_use]
     pub fn with_kept_results(self) -> Self {
         Self {
-            release: Release::ByCaller,
+            release: Release::ByCaller(Arc::default()),
             ..self
         }
     }
@@ -295,8 +296,9 @@ impl StepsClient {
             if let Some(reports) = extras.reports {
                 report(&self.link, id, reports).await;
             }
-            if self.release == Release::AtEnd {
-                self.release(id).await;
+            match &self.release {
+                Release::AtEnd => self.release(id).await,
+                Release::ByCaller(kept) => kept.lock().push(id.clone()),
             }
         }
         ended.map_err(|error| match cancellation.cause() {
@@ -305,8 +307,29 @@ impl StepsClient {
         })
     }
 
+    /// Removes the requests from the service that this client and its clones [kept](Self::with_kept_results).
+    ///
+    /// # Cancellation
+    ///
+    /// An abort ends it; the service prunes the rest later.
+    pub async fn release_kept(&self, cancellation: &Cancellation) {
+        let Release::ByCaller(kept) = &self.release else {
+            return;
+        };
+        let kept = std::mem::take(&mut *kept.lock());
+        let releasing = async {
+            for id in &kept {
+                self.release(id).await;
+            }
+        };
+        tokio::select! {
+            () = releasing => {}
+            _ = cancellation.aborted() => {}
+        }
+    }
+
     /// Finishes a request. If this fails, the service prunes the request later, so it is not an error.
-    pub async fn release(&self, id: &RunId) {
+    async fn release(&self, id: &RunId) {
         let limit = self.link.options().call_timeout;
         match tokio::time::timeout(limit, self.finish(id)).await {
             Ok(Ok(())) => {}

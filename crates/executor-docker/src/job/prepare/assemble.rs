@@ -21,11 +21,9 @@ use crate::job::terminal::DockerTerminal;
 use crate::service::Services;
 use executor_core::ability::FileTransfer;
 use executor_core::{Cancellation, JobTraceExt};
-use std::collections::HashMap;
 use std::sync::Arc;
-use steps::RunRecord;
 use steps::agent::locate_socket;
-use steps::{ClientOptions, JobCredentials, StepsClient, StepsError};
+use steps::{ClientOptions, JobCredentials, RunRecord, StageRequests, StepsClient, StepsError};
 
 /// A container that is ready, and its details.
 #[derive(Debug)]
@@ -173,11 +171,7 @@ fn stage_runner(
             timing,
         }),
         PreparedTransport::Agent(agent) => StageRunner::Agent(AgentRunner {
-            client: agent.client,
-            prefix: agent.prefix,
-            counts: HashMap::new(),
-            record: agent.record,
-            ended: None,
+            requests: StageRequests::new(agent.client, agent.record, &agent.prefix),
             name: container.name().to_owned(),
             end: container.end(),
             shell,
@@ -198,8 +192,7 @@ pub(crate) async fn reach_agent(
         socket: files.agent_directory().map(|run| locate_socket(&run)),
         end: container.end(),
     };
-    let client =
-        StepsClient::new(Arc::new(connector), ClientOptions::default()).with_kept_results();
+    let client = StepsClient::new(Arc::new(connector), ClientOptions::default());
     let found = client.hello(cancellation).await;
     let found = found.map_err(|error| lost(container, error))?;
     Ok((client, ContainerDetails::of(&found)))

@@ -4,12 +4,9 @@ use crate::job::container::ended;
 use crate::job::container::execs::Execs;
 use crate::job::container::watch::{ContainerEnd, is_paused, unpause, wait_until_unpaused};
 use crate::job::stage::stage_run::{SOON, Stage, Timing};
-use executor_core::{BuildError, BuildStage, CancelCause, Cancellation, JobTraceExt, StageResult};
-use process::TraceOutput;
-use std::collections::HashMap;
-use std::sync::Arc;
+use executor_core::{BuildError, CancelCause, Cancellation, StageResult};
 use std::time::Duration;
-use steps::{Progress, RecordedRun, RunId, RunRecord, RunSpec, RunTiming, StepsClient, StepsError};
+use steps::{NextRequest, RunTiming, StageRequest, StageRequests, StepsError};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -22,16 +19,7 @@ const PARTING: Duration = Duration::from_secs(15);
 /// Runs stages through one agent.
 #[derive(Debug)]
 pub(crate) struct AgentRunner {
-    pub(crate) client: StepsClient,
-    /// The prefix of request ids.
-    pub(crate) prefix: String,
-    /// The number of requests for each stage.
-    pub(crate) counts: HashMap<BuildStage, u32>,
-    /// The record of all requests, including those of an earlier process.
-    pub(crate) record: RunRecord,
-    /// The last request. The agent keeps its result until the next stage: by then the caller has recorded it, and
-    /// another process does not depend on the agent for it.
-    pub(crate) ended: Option<RunId>,
+    pub(crate) requests: StageRequests,
     /// The container's name.
     pub(crate) name: String,
     pub(crate) end: watch::Receiver<Option<ContainerEnd>>,
@@ -43,43 +31,29 @@ impl AgentRunner {
     /// Runs a stage to its end. One that another process has begun is followed, one that has ended is not run
     /// again.
     pub(crate) async fn run(&mut self, stage: Stage<'_>) -> Result<StageResult, BuildError> {
-        let id = self.next_id(&stage.command.stage);
-        let begun = match self.record.state(&id) {
-            RecordedRun::Ended(result) => return Ok(*result),
-            RecordedRun::Lost => return Err(BuildError::Canceled(CancelCause::EnvironmentLost)),
-            RecordedRun::Begun(offset) => Some(offset),
-            RecordedRun::New => {
-                self.record.starting(&id);
-                None
-            }
+        let timing = RunTiming {
+            terminate_grace: self.timing.terminate_grace,
+            pipe_grace: self.timing.pipe_grace,
+            timeout: None,
         };
-        if let Some(ended) = self.ended.take() {
-            self.client.release(&ended).await;
-        }
-        let cancellation = stage.cancellation.clone();
-        let ran = self.run_to_end(&id, begun, stage).await;
-        if ran.is_ok() || cancellation.is_canceled() {
-            self.ended = Some(RunId::new(id.as_str()));
-        }
-        self.record.ended(&id, ran.as_ref().ok());
+        let (command, shell) = (stage.command, &self.shell);
+        let next = self
+            .requests
+            .next(command, shell, stage.temp_dir, timing, stage.cancellation);
+        let request = match next.await? {
+            NextRequest::Ended(result) => return Ok(result),
+            NextRequest::Open(request) => request,
+        };
+        let ran = self.run_to_end(&request, stage).await;
+        self.requests.record_end(&request, ran.as_ref().ok());
         ran
-    }
-
-    /// Returns the id of the next request of a stage, the same in each process that runs the same stages.
-    fn next_id(&mut self, stage: &BuildStage) -> String {
-        let count = self.counts.entry(stage.clone()).or_default();
-        *count += 1;
-        format!("{}-{stage}-{count}", self.prefix)
     }
 
     async fn run_to_end(
         &self,
-        id: &str,
-        begun: Option<u64>,
+        request: &StageRequest,
         stage: Stage<'_>,
     ) -> Result<StageResult, BuildError> {
-        let run = self.request(id, &stage);
-        let mut output = TraceOutput(stage.trace);
         let mut end = self.end.clone();
         let lost = async {
             let end = ended(&mut end).await;
@@ -90,31 +64,13 @@ impl AgentRunner {
             engine, container, ..
         } = stage.container;
         let executing = async {
-            let mut begun = begun;
             loop {
-                let executed = match begun {
-                    None => {
-                        self.client
-                            .execute(&run, &mut output, stage.cancellation)
-                            .await
-                    }
-                    Some(offset) => {
-                        self.client
-                            .resume(&run, offset, &mut output, stage.cancellation)
-                            .await
-                    }
-                };
-                // The agent of a paused container does not answer.
-                match executed {
+                match request.follow(stage.trace, stage.cancellation).await {
+                    // The agent of a paused container does not answer.
                     Err(StepsError::Lost { .. }) if is_paused(engine, container).await => {}
                     executed => return executed,
                 }
                 wait_until_unpaused(engine, container).await;
-                begun = match self.record.state(id) {
-                    RecordedRun::Begun(offset) => Some(offset),
-                    // A request that is sent again is started once.
-                    _ => None,
-                };
             }
         };
         let unpausing = async {
@@ -127,34 +83,13 @@ impl AgentRunner {
             lost = lost => return Err(lost),
             never = unpausing => never,
         };
-        let result = match executed {
-            Ok(result) => result,
+        match executed {
+            Ok(result) => Ok(result),
             // The agent stops its requests when its container is stopped.
             Err(StepsError::Canceled(_)) if !stage.cancellation.is_canceled() => {
-                return Err(self.stopped_from_outside(stage.cancellation).await);
+                Err(self.stopped_from_outside(stage.cancellation).await)
             }
-            Err(error) => return Err(self.explain(error).await),
-        };
-        if let Some(error) = &result.log_error {
-            stage.trace.warning_line(&format!(
-                "the log is incomplete: {error}; later output of the job is lost"
-            ));
-        }
-        Ok(result.into())
-    }
-
-    fn request(&self, id: &str, stage: &Stage<'_>) -> RunSpec {
-        let command = stage.command;
-        let (record, own) = (self.record.clone(), id.to_owned());
-        let progress: Progress = Arc::new(move |offset| record.read(&own, offset));
-        let timing = RunTiming {
-            terminate_grace: self.timing.terminate_grace,
-            pipe_grace: self.timing.pipe_grace,
-            timeout: None,
-        };
-        RunSpec {
-            progress: Some(progress),
-            ..RunSpec::stage(RunId::new(id), command, &self.shell, stage.temp_dir, timing)
+            Err(error) => Err(self.explain(error).await),
         }
     }
 

@@ -108,7 +108,7 @@ async fn kept_result_is_there_until_it_is_released() {
         assert_eq!(result.status, StageStatus::Exited(ExitCode(3)));
     }
     assert_eq!(std::fs::read(served.path("work/started")).unwrap(), b"x\n");
-    client.release(&run.id).await;
+    client.release_kept(&never).await;
     let error = client.status(Some(&run.id)).await.unwrap_err();
     assert!(matches!(error, StepsError::Forgotten { .. }), "{error:?}");
 }

@@ -8,5 +8,6 @@ mod hostile;
 mod log;
 mod proxy;
 mod ssh;
+mod stage_requests;
 mod stop;
 pub(crate) mod support;
