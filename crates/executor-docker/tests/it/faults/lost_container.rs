@@ -114,6 +114,18 @@ async fn it_is_restarted() {
     assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
 }
 
+/// Pauses a container. The engine may not succeed at once while processes begin in it.
+async fn pause(container: &str) {
+    let engine = engine().await;
+    for _ in 0..20 {
+        match engine.api().pause_container(container).await {
+            Ok(()) => return,
+            Err(error) => assert!(error.to_string().contains("unable to freeze"), "{error}"),
+        }
+    }
+    panic!("the engine does not pause the container");
+}
+
 /// Pauses the container during a stage of some seconds, does something, and returns the result of the stage and its output.
 async fn while_paused(
     choice: EngineChoice,
@@ -132,12 +144,7 @@ async fn while_paused(
         format!("trap 'echo stopped; exit 3' TERM; echo ready; sleep {seconds}; echo done; exit 7");
     let pausing = async {
         trace.wait_for(TraceStream::STDOUT, "ready").await;
-        engine()
-            .await
-            .api()
-            .pause_container(&container)
-            .await
-            .unwrap();
+        pause(&container).await;
         meanwhile(&container, &cancellation).await;
     };
     let (ran, ()) = tokio::join!(
