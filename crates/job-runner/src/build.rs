@@ -230,7 +230,11 @@ impl Build<'_> {
         for warning in warnings {
             self.log.warning_line(&warning);
         }
-        let deadlines = Deadlines::new(self.started, timeouts.job, self.budget(timeouts.job));
+        let budget = self.budget(timeouts.job);
+        let mut deadlines = Deadlines::new(self.started, timeouts.job, budget);
+        if self.is_resumed() {
+            deadlines.leave_time_after(Instant::now());
+        }
         Ok(Settings {
             variables: Arc::new(variables),
             timeouts,

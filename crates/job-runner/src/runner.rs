@@ -45,7 +45,7 @@ pub fn spool_file(directory: &Path, job: JobId, attempt: u32) -> PathBuf {
 #[async_trait]
 impl JobRunner for BuildRunner {
     async fn run(&self, assignment: JobAssignment, mut context: RunContext) -> JobOutcome {
-        let started = Instant::now();
+        let now = Instant::now();
         let JobAssignment {
             job,
             attempt,
@@ -58,6 +58,8 @@ impl JobRunner for BuildRunner {
             it.attempt == attempt || (it.final_state().is_some() && it.attempt > attempt)
         };
         let note = notes.find(|it| it.job == job.id && is_current(it));
+        let started = note.and_then(|it| now.checked_sub(it.time_since_start()));
+        let started_at = note.and_then(|it| it.started_at);
         let active = context.active.enter(job.id, &context.config);
         observer.started();
         let spool = self.spool_path(job.id, attempt);
@@ -88,8 +90,8 @@ impl JobRunner for BuildRunner {
             observer,
             log,
             active,
-            started,
-            started_at: Timestamp::now(),
+            started: started.unwrap_or(now),
+            started_at: started_at.unwrap_or_else(Timestamp::now),
             visited: Duration::ZERO,
             reports: Vec::new(),
             early: None,

@@ -15,6 +15,7 @@ const LONGEST_JOB_TIMEOUT: Duration = Duration::from_hours(24 * 365 * 10);
 const DEFAULT_AFTER_SCRIPT: Duration = Duration::from_mins(5);
 const LARGEST_BUDGET: Duration = Duration::from_mins(5);
 const SMALLEST_BUDGET: Duration = Duration::from_secs(10);
+const LEAST_AFTER_RESUME: Duration = Duration::from_mins(1);
 
 /// The timeouts of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +126,13 @@ impl Deadlines {
     pub(crate) fn default_budget(job: Duration) -> Duration {
         let floor = SMALLEST_BUDGET.min(job / 4);
         (job / 10).max(floor).min(LARGEST_BUDGET)
+    }
+
+    /// Moves all moments so that a resumed job has some time after `now`: to read its result, or to be ended in its
+    /// environment, although its own time may have passed while no process followed it.
+    pub(crate) fn leave_time_after(&mut self, now: Instant) {
+        let least = LEAST_AFTER_RESUME.min(self.job.saturating_sub(self.budget));
+        self.postpone((now + least).saturating_duration_since(self.work_ends()));
     }
 
     /// Moves all moments by time that does not count as the job's.

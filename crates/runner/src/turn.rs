@@ -253,7 +253,7 @@ impl Turn {
         let LeftJob {
             files,
             record,
-            mut job,
+            job,
             note,
         } = left;
         let slot = tokio::select! {
@@ -262,20 +262,13 @@ impl Turn {
             _ = self.shutdown.aborted() => return NextJob::Closed,
             slot = self.context.process.slots.take() => slot,
         };
-        if job.runner_info.timeout > 0 {
-            let age = Timestamp::now()
-                .duration_since(record.accepted_at)
-                .as_secs();
-            let age = u64::try_from(age).unwrap_or_default();
-            job.runner_info.timeout = job.runner_info.timeout.saturating_sub(age).max(1);
-        }
         let notes = JobNotes::of_job(files.notes(), &job).continued(&note);
         tracing::info!(job = %job.id, runner = %self.context.settings.config.name, project = %job.job_info.project_full_path, "Job taken over.");
         let cancellation = self.context.process.jobs.child();
         let kept = KeptJob {
             files,
             notes,
-            resumed: Some(note),
+            resumed: Some(note.counted_from_start(record.accepted_at)),
         };
         self.begin(job, record, kept, cancellation, slot)
     }
@@ -291,7 +284,8 @@ impl Turn {
     ) -> NextJob {
         let context = &self.context;
         let (end, ended) = watch::channel(None);
-        let began = record.accepted_at.into();
+        let accepted_at = record.accepted_at;
+        let began = accepted_at.into();
         let (files, notes) = (&kept.files, &kept.notes);
         let delivery = Delivery::new(
             context.server.clone(),
@@ -317,7 +311,7 @@ impl Turn {
             kept,
             end,
             clock: Arc::clone(&clock),
-            listed: list.add(&job, &settings.url, &settings.config),
+            listed: list.add(&job, accepted_at, &settings.url, &settings.config),
             session: self.session.lock().take(),
             _slot: slot,
         });

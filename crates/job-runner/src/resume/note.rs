@@ -3,8 +3,10 @@ use executor_core::{
     BuildError, ExitCode, FailureReason, JobId, JobOutcome, JobProducts, JobSlot, JobState,
     StreamKind, TraceStream,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The note of a running job, from which another process can resume it.
 ///
@@ -37,6 +39,12 @@ pub struct JobNote {
     /// The result of the job, once only its clean-up is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<RecordedOutcome>,
+    /// When its first process began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) started_at: Option<Timestamp>,
+    /// Whether the time since then is the job's.
+    #[serde(skip)]
+    pub(crate) counts_from_start: bool,
 }
 
 /// The outcome of a job, except for the parts that only its own process needs.
@@ -86,6 +94,26 @@ impl JobNote {
     /// Returns whether a script of the job has ended. Such a job must not start over.
     pub fn has_ended_script(&self) -> bool {
         self.script_exit.is_some()
+    }
+
+    /// Returns the note of a job whose timeout and duration count from its start in the first process, not from its resume.
+    ///
+    /// It was accepted at this time. A note of an earlier version has no other.
+    #[must_use]
+    pub fn counted_from_start(self, accepted_at: Timestamp) -> Self {
+        Self {
+            started_at: self.started_at.or(Some(accepted_at)),
+            counts_from_start: self.outcome.is_none(),
+            ..self
+        }
+    }
+
+    /// Returns the time that the job has had; zero if it counts from its resume.
+    pub(crate) fn time_since_start(&self) -> Duration {
+        let started_at = self.started_at.filter(|_| self.counts_from_start);
+        let time = started_at.map(|it| Timestamp::now().duration_since(it));
+        // A clock that was set back makes it negative.
+        time.and_then(|it| it.try_into().ok()).unwrap_or_default()
     }
 
     /// Returns the note of a job whose environment cannot be taken over.

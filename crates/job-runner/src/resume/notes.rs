@@ -273,6 +273,8 @@ mod tests {
             builds: None,
             script_exit: None,
             outcome: None,
+            started_at: None,
+            counts_from_start: false,
         }
     }
 

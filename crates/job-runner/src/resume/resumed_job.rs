@@ -60,6 +60,8 @@ impl Build<'_> {
             builds,
             script_exit: resumed.and_then(|it| it.note.script_exit),
             outcome: None,
+            started_at: Some(self.started_at),
+            counts_from_start: false,
         };
         let supervisor = self.processes.supervisor().clone();
         let log = Arc::clone(&self.log);

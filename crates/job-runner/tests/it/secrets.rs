@@ -1,12 +1,12 @@
 //! Secrets of a job, from a store of the test.
 
-use crate::support::{Bench, local_workspace};
+use crate::support::{Bench, local_workspace, note};
 use async_trait::async_trait;
 use executor_core::job::{Job, SecretString};
 use executor_core::variable::JobVariable;
 use executor_core::{BuildStage, Cancellation, FailureReason, JobState};
 use executor_testkit::{Directive, JobBuilder, ScriptedProvider};
-use job_runner::{BuildRunnerOptions, JobNote, SecretError, SecretStore};
+use job_runner::{BuildRunnerOptions, SecretError, SecretStore};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -144,11 +144,7 @@ async fn silent_store_has_the_time_of_the_job() {
 async fn resumed_job_resolves_its_secrets_again_for_its_masks() {
     let root = tempfile::tempdir().expect("a directory");
     std::fs::create_dir_all(root.path().join("builds/project")).expect("a directory");
-    let note = json!({
-        "job": 7, "attempt": 1, "handle": {"executor": "scripted", "fields": {"id": "1"}}, "log": "", "log_bytes": 0,
-        "open": [], "headed": ["resolve_secrets"], "slot": {"concurrent": 0, "in_project": 0}, "builds": null,
-    });
-    let note: JobNote = serde_json::from_value(note).expect("a note");
+    let note = note(json!({"headed": ["resolve_secrets"]}));
     let run = async |answer: Answer| {
         let provider = ScriptedProvider::new();
         provider.set_workspace(local_workspace(root.path()));

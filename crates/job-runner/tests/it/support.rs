@@ -11,9 +11,10 @@ use executor_core::{
 use executor_shell::{ShellConfig, Supervisor};
 use executor_testkit::{JobBuilder, RecordingObserver, ScriptedProvider, runner_config};
 use job_runner::{
-    BuildRunner, BuildRunnerOptions, LocalRepositories, Snapshot, Sources, StoredArtifacts,
+    BuildRunner, BuildRunnerOptions, JobNote, LocalRepositories, Snapshot, Sources, StoredArtifacts,
 };
 use process::Settings;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -126,6 +127,19 @@ pub(crate) fn job() -> JobBuilder {
             job.git_info.sha = "a".repeat(40);
             job.git_info.ref_name = "main".into();
         })
+}
+
+/// Returns the note of the [job], with further fields.
+pub(crate) fn note(further: Value) -> JobNote {
+    let mut note = json!({
+        "job": 7, "attempt": 1, "handle": {"executor": "scripted", "fields": {"id": "1"}}, "log": "", "log_bytes": 0,
+        "open": [], "headed": [], "slot": {"concurrent": 0, "in_project": 0}, "builds": null,
+    });
+    let Value::Object(further) = further else {
+        panic!("not an object");
+    };
+    note.as_object_mut().expect("an object").extend(further);
+    serde_json::from_value(note).expect("a note")
 }
 
 /// Returns a workspace on this host below `root`, for an executor that creates none.

@@ -1,12 +1,14 @@
 //! Timeouts and retries, with a paused clock.
 
-use crate::support::{Bench, job, local_workspace, with_git};
+use crate::support::{Bench, job, local_workspace, note, with_git};
 use executor_core::job::{Artifact, ArtifactWhen};
 use executor_core::{
     BuildError, BuildStage, CancelCause, ExitCode, FailureReason, JobState, JobVariable,
 };
 use executor_testkit::{Directive, Failure, Moment, ScriptedProvider};
-use job_runner::BuildRunnerOptions;
+use jiff::{SignedDuration, Timestamp};
+use job_runner::{BuildRunnerOptions, JobNote};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -87,6 +89,47 @@ async fn job_without_later_stages_has_its_whole_timeout() {
         "{}",
         bench.log()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn resumed_job_has_its_timeout_anew_or_the_rest_of_it() {
+    let root = tempfile::tempdir().expect("a directory");
+    let started_ago = |minutes| {
+        let started_at = Timestamp::now() - SignedDuration::from_mins(minutes);
+        note(json!({"started_at": started_at}))
+    };
+    let run = async |note: JobNote| {
+        std::fs::create_dir_all(root.path().join("builds/project")).expect("a directory");
+        let provider = ScriptedProvider::new();
+        provider.set_workspace(local_workspace(root.path()));
+        provider.on(BuildStage::script(), Directive::hang());
+        let options = BuildRunnerOptions {
+            resumed: vec![note],
+            ..BuildRunnerOptions::default()
+        };
+        let bench = Bench::scripted(&provider, options);
+        let begun = Instant::now();
+        let job = job().timeout(3600).with(|job| job.steps.truncate(1));
+        let outcome = bench.run(job.build()).await;
+        assert!(provider.stages().contains(&"step_script".to_owned()));
+        let error = outcome.error.expect("it timed out").to_string();
+        assert_eq!(error, "execution took longer than 1h");
+        (begun.elapsed(), outcome.duration)
+    };
+    let [minute, eleven, hour] = [1, 11, 60].map(Duration::from_mins);
+    let (waited, duration) = run(started_ago(50)).await;
+    assert!(waited >= hour && duration < hour + eleven, "{waited:?}");
+    let now = Timestamp::now();
+    let (waited, duration) = run(started_ago(50).counted_from_start(now)).await;
+    assert!(waited < eleven && duration >= hour, "{waited:?}");
+    // Its time is over, but its script may have ended before.
+    let (waited, duration) = run(started_ago(90).counted_from_start(now)).await;
+    let is_short = waited >= minute && waited < 2 * minute;
+    assert!(is_short && duration >= hour + 30 * minute, "{waited:?}");
+    // As a note of an earlier version.
+    let accepted_at = now - SignedDuration::from_mins(50);
+    let (waited, _) = run(note(json!({})).counted_from_start(accepted_at)).await;
+    assert!(waited < eleven, "{waited:?}");
 }
 
 #[tokio::test(start_paused = true)]

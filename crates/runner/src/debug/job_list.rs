@@ -2,6 +2,7 @@
 
 use executor_core::job::{Job, JobId};
 use executor_core::{ActiveJobs, RunnerConfig};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -42,10 +43,19 @@ impl JobList {
         }
     }
 
-    /// Adds a job of a server.
-    pub(crate) fn add(&self, job: &Job, server: &Url, config: &RunnerConfig) -> ListedJob {
+    /// Adds a job of a server, which an earlier process may have accepted.
+    pub(crate) fn add(
+        &self,
+        job: &Job,
+        accepted_at: Timestamp,
+        server: &Url,
+        config: &RunnerConfig,
+    ) -> ListedJob {
         let key = (job.id, config.short_token().to_owned());
-        let started = Instant::now();
+        // A clock that was set back makes it negative.
+        let age = Timestamp::now().duration_since(accepted_at).try_into();
+        let now = Instant::now();
+        let started = now.checked_sub(age.unwrap_or_default()).unwrap_or(now);
         let url = page_of(job, server);
         let details = Details { url, started };
         self.details.lock().insert(key.clone(), details);
@@ -86,7 +96,7 @@ impl JobList {
 }
 
 impl ListedJob {
-    /// Returns the time since the job was added.
+    /// Returns the time since the job was accepted.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
