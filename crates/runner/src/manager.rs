@@ -134,6 +134,8 @@ impl Manager {
     ///
     /// When another process has the outbox, or it cannot be created; or when a `listen_address` cannot be used.
     pub fn new(settings: Settings, options: ManagerOptions) -> Result<Self, ManagerError> {
+        // First: a second process that uses the same file has the same addresses, too.
+        let outbox = Outbox::open(&options.outbox)?;
         let (sender, deliveries) = mpsc::unbounded_channel();
         let metrics = options.metrics;
         metrics.slots(0, settings.concurrent);
@@ -143,7 +145,7 @@ impl Manager {
         let session_server = session_server.map(serve_sessions).transpose()?;
         let process = ProcessContext {
             slots: Slots::new(settings.concurrent),
-            outbox: Outbox::open(&options.outbox)?,
+            outbox,
             times: options.times,
             system_id: options.system_id,
             version: options.version,

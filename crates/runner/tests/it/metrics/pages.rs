@@ -3,7 +3,7 @@ use super::{bench, release, until_released, wait_for};
 use crate::bench::{Bench, PATIENCE};
 use executor_core::CancelCause;
 use process::{Settings as ProcessSettings, Supervisor};
-use runner::{DeliveryTimes, ManagerError, serve_debug};
+use runner::{DeliveryTimes, ManagerError, Outbox, serve_debug};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
@@ -193,5 +193,10 @@ async fn used_address_is_an_error_at_the_start() {
         error.to_string(),
         format!("listen on {} for metrics", used.1)
     );
+    // A second process of the same file finds its address in use, too, but that is not why it cannot start.
+    let _first = Outbox::open(&bench.outbox()).unwrap();
+    let manager = bench.try_manager(DeliveryTimes::default(), &supervisor);
+    let error = manager.unwrap_err().to_string();
+    assert!(error.contains("another runner uses"), "{error}");
     supervisor.shutdown().await.unwrap();
 }
