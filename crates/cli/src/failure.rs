@@ -88,9 +88,10 @@ impl Failure {
         self
     }
 
-    /// Shows a text, whose control characters are removed, in place of the message.
+    /// Shows a text, whose control characters are removed, in place of the message and of earlier advice.
     pub(crate) fn with_text(mut self, text: String) -> Self {
         self.text = Some(text);
+        self.help = None;
         self
     }
 
@@ -115,14 +116,12 @@ impl Failure {
         let style = Style::of_stderr();
         // Message and advice may contain names from files, which may hold control characters.
         let error = style.paint(Tone::Bad, "error:");
-        if let Some(text) = &self.text {
-            error_line(&format!("{error} {}", text.trim_end()));
-            return;
-        }
-        let message = stripped(&self.message());
+        let (message, hint) = match &self.text {
+            Some(text) => (text.trim_end().to_owned(), None),
+            None => (stripped(&self.message()), limit_hint(self.error.as_ref())),
+        };
         error_line(&format!("{error} {message}"));
-        let help = self.help.as_deref();
-        if let Some(help) = help.or_else(|| limit_hint(self.error.as_ref())) {
+        if let Some(help) = self.help.as_deref().or(hint) {
             let help = stripped(help);
             error_line(&format!("{} {help}", style.paint(Tone::Strong, "help:")));
         }

@@ -41,7 +41,10 @@ pub(super) fn register(args: &RunnerRegisterArgs) -> Result<Exit, Failure> {
     let edit = edited(&path, &runner)?;
     let file = ConfigFile::parse(&path, edit.text(), &known(Strictness::Strict));
     let settings = file.and_then(ConfigFile::into_settings);
-    let (settings, _) = settings.map_err(super::unusable)?;
+    let (settings, _) = settings.map_err(|error| {
+        super::unusable(error)
+            .with_help("nothing was written; the lines are those of the file with the new runner")
+    })?;
     drop(edit);
     let server = server(runner.url.clone(), runner.token.expose(), &settings)?;
     let asking = ask(args, &answers, &server);
