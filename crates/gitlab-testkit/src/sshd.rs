@@ -1,4 +1,4 @@
-//! Git over SSH: a real `sshd`, started per connection so that none outlives its connection.
+//! SSH: a real `sshd`, started per connection so that none outlives its connection.
 
 use crate::{GitLab, git};
 use std::fmt::Write as _;
@@ -17,10 +17,8 @@ use tempfile::TempDir;
 /// The grace period for a connection to end after its client disconnects.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An SSH server on a loopback port for the repositories of a [`GitLab`]. It runs until it is dropped, even while
-/// that GitLab is stopped.
-///
-/// It has its own host key, and lets clients with [`Sshd::key`] read any repository.
+/// An SSH server on a loopback port with its own host key, for the repositories of a [`GitLab`] or for shells. It runs
+/// until it is dropped, even while that GitLab is stopped.
 #[derive(Debug)]
 pub struct Sshd {
     folder: TempDir,
@@ -48,12 +46,26 @@ impl Sshd {
         program("sshd").is_some() && program("ssh").is_some() && program("ssh-keygen").is_some()
     }
 
-    /// Starts a server for the repositories of a GitLab.
+    /// Starts a server that lets clients with [`Sshd::key`] read any repository of a GitLab.
     ///
     /// # Panics
     ///
     /// If `sshd` or `ssh` is not installed: see [`Sshd::is_there`].
     pub fn start(gitlab: &GitLab) -> Self {
+        Self::serve(Some(&gitlab.repositories()))
+    }
+
+    /// Starts a server that gives clients with [`Sshd::key`] a shell of the account that runs the test, whose `HOME` is
+    /// [`Sshd::home`].
+    ///
+    /// # Panics
+    ///
+    /// If `sshd` or `ssh` is not installed: see [`Sshd::is_there`].
+    pub fn with_shells() -> Self {
+        Self::serve(None)
+    }
+
+    fn serve(repositories: Option<&Path>) -> Self {
         let sshd = program("sshd").expect("`sshd` is there: Debian's package openssh-server");
         let folder = tempfile::Builder::new()
             .prefix("gitlab-testkit-sshd-")
@@ -61,7 +73,7 @@ impl Sshd {
             .expect("a folder for keys can be made");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port can be had");
         let address = listener.local_addr().expect("it has an address");
-        prepare(folder.path(), &gitlab.repositories(), address).expect("its files can be written");
+        prepare(folder.path(), repositories, address).expect("its files can be written");
         let shared = Arc::new(Shared::default());
         let (config, log) = (folder.path().join("config"), folder.path().join("log"));
         let thread = thread::spawn({
@@ -107,6 +119,11 @@ impl Sshd {
     /// Returns the `known_hosts` file with the key of this server.
     pub fn known_hosts(&self) -> PathBuf {
         self.folder.path().join("known_hosts")
+    }
+
+    /// Returns the directory that is `HOME` in its shells.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
     }
 
     /// Returns the number of connections so far.
@@ -177,8 +194,8 @@ fn server(sshd: &Path, config: &Path, log: &Path) -> Command {
     command
 }
 
-/// Writes the keys, the configuration and the forced command.
-fn prepare(folder: &Path, repositories: &Path, address: SocketAddr) -> std::io::Result<()> {
+/// Writes the keys, the configuration, and the command that is forced for repositories.
+fn prepare(folder: &Path, repositories: Option<&Path>, address: SocketAddr) -> std::io::Result<()> {
     for name in ["host", "key"] {
         let keygen = program("ssh-keygen").unwrap_or_else(|| "ssh-keygen".into());
         let mut command = command(&keygen);
@@ -191,18 +208,22 @@ fn prepare(folder: &Path, repositories: &Path, address: SocketAddr) -> std::io::
     fs::write(folder.join("known_hosts"), known)?;
     fs::copy(folder.join("key.pub"), folder.join("authorized_keys"))?;
 
-    let script = folder.join("serve");
-    fs::write(&script, serving(repositories))?;
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o700))?;
     let place = folder.display();
+    let sessions = if let Some(repositories) = repositories {
+        let script = folder.join("serve");
+        fs::write(&script, serving(repositories))?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o700))?;
+        format!("ForceCommand {place}/serve\nAcceptEnv GIT_PROTOCOL\n")
+    } else {
+        fs::create_dir(folder.join("home"))?;
+        format!("SetEnv HOME={place}/home\n")
+    };
     let is_root = user() == "root";
     // Without PAM, `sshd` treats an account as locked unless it can read the password hash, which only root can.
     let pam = if is_root { "no" } else { "yes" };
     let settings = format!(
-        "HostKey {place}/host\n\
+        "{sessions}HostKey {place}/host\n\
          AuthorizedKeysFile {place}/authorized_keys\n\
-         ForceCommand {place}/serve\n\
-         AcceptEnv GIT_PROTOCOL\n\
          AuthenticationMethods publickey\n\
          PermitRootLogin yes\n\
          PermitUserRC no\n\

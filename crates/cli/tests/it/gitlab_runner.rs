@@ -6,12 +6,14 @@
 )]
 
 use crate::kubernetes::Namespace;
-use gitlab_testkit::{Endpoint, JobServer, JobServerState};
+use crate::project::{count_ticks, wait_until};
+use crate::ssh::wait_until_clean;
+use gitlab_testkit::{Endpoint, JobServer, JobServerState, Sshd};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -85,6 +87,8 @@ impl Place {
         ];
         let (code, text) = self.run(&[&words, options].concat());
         assert_eq!(code, Some(0), "{text}");
+        let next = format!("runwright runner run --config {}`", self.config().display());
+        assert!(text.contains(&next), "{text}");
     }
 
     /// Registers a runner whose jobs run in containers of the test engine.
@@ -116,6 +120,19 @@ impl Place {
         ]);
     }
 
+    /// Registers a runner whose jobs run on a host.
+    fn register_ssh(&self, host: &Sshd) {
+        let settings = [
+            "ssh.host=127.0.0.1".to_owned(),
+            format!("ssh.port={}", host.address().port()),
+            format!("ssh.identity_file={}", host.key().display()),
+            format!("ssh.known_hosts_file={}", host.known_hosts().display()),
+        ];
+        let mut options = vec!["--executor", "ssh"];
+        options.extend(settings.iter().flat_map(|it| ["--set", it]));
+        self.register_with(&options);
+    }
+
     /// Waits until the log of a job has a text.
     fn wait_for_text(&self, id: u64, text: &str) {
         let has_it = |it: &JobServerState| String::from_utf8_lossy(it.trace(id)).contains(text);
@@ -123,10 +140,17 @@ impl Place {
     }
 
     fn start(&self) -> Child {
-        self.command(&["run"])
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap()
+        self.start_with_log("log")
+    }
+
+    /// Starts a runner, whose own log is a file with this name.
+    fn start_with_log(&self, name: &str) -> Child {
+        let log = File::create(self.dir.path().join(name)).unwrap();
+        self.command(&["run"]).stderr(log).spawn().unwrap()
+    }
+
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.path().join(name)).unwrap()
     }
 
     fn queue(&self, id: u64, script: &str) {
@@ -363,6 +387,17 @@ fn broken_settings_are_refused_at_the_start_and_ignored_later() {
         "{text}"
     );
     fs::write(place.config(), &good).unwrap();
+    let url = place.server.url();
+    let words = ["register", "-n", "--url", &url, "--token", "glrt-two"];
+    let options = ["--executor=shell", "--name=two", "--set=limitt=1"];
+    let (code, text) = place.run(&[&words[..], &options].concat());
+    assert_eq!(code, Some(2));
+    assert!(
+        text.contains("unknown key `limitt`; did you mean `limit`?")
+            && text.contains("nothing was written"),
+        "{text}"
+    );
+    assert_eq!(fs::read_to_string(place.config()).unwrap(), good);
     let runner = place.start();
     assert!(
         place
@@ -373,6 +408,19 @@ fn broken_settings_are_refused_at_the_start_and_ignored_later() {
     signal(&runner, Signal::HUP);
     place.queue(1, "echo hello");
     place.wait_for_end(1);
+    end_after_jobs(runner);
+}
+
+#[test]
+fn file_without_runners_is_served_with_a_warning_and_by_one_process() {
+    let place = Place::new();
+    fs::write(place.config(), "concurrent = 1\n").unwrap();
+    let runner = place.start();
+    let warning = "There is no [[runners]] yet; `runwright runner register` adds one.";
+    wait_until("a warning", || place.log("log").contains(warning));
+    let (code, text) = place.run(&["run"]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("another runner uses"), "{text}");
     end_after_jobs(runner);
 }
 
@@ -477,6 +525,16 @@ fn runner_leaves_its_jobs_in_containers_to_the_next_one() {
 }
 
 #[test]
+fn jobs_of_a_runner_that_ends_go_on_at_their_host() {
+    let host = Sshd::with_shells();
+    let place = Place::new();
+    place.register_ssh(&host);
+    goes_on_after(&place, Signal::KILL, 1, None);
+    goes_on_after(&place, Signal::USR2, 2, Some(0));
+    wait_until_clean(&host);
+}
+
+#[test]
 fn jobs_of_a_runner_that_ends_go_on_in_their_pods() {
     let Some(namespace) = Namespace::new("taken-over") else {
         return;
@@ -493,13 +551,13 @@ fn goes_on_after(place: &Place, stop: Signal, job: u64, code: Option<i32>) {
     let runner = place.start();
     place.queue(
         job,
-        "i=1; while [ $i -le 60 ]; do echo line $i.; i=$((i+1)); sleep 0.1; done",
+        "i=1; while [ $i -le 60 ]; do echo tick $i.; i=$((i+1)); sleep 0.1; done",
     );
-    place.wait_for_text(job, "line 3.");
+    place.wait_for_text(job, "tick 30.");
     signal(&runner, stop);
     assert_eq!(ended(runner), code);
     assert!(place.server.final_update(job).is_none());
-    let runner = place.start();
+    let runner = place.start_with_log("next");
     place.wait_for_end(job);
     let log = String::from_utf8_lossy(&place.server.trace(job)).into_owned();
     assert_eq!(
@@ -507,13 +565,16 @@ fn goes_on_after(place: &Place, stop: Signal, job: u64, code: Option<i32>) {
         "success",
         "{log}"
     );
-    let lines = log
-        .lines()
-        .filter_map(|it| it.split("line ").nth(1)?.strip_suffix('.'));
-    let lines: Vec<u32> = lines.filter_map(|it| it.parse().ok()).collect();
-    assert_eq!(lines, (1..=60).collect::<Vec<_>>(), "{log}");
+    assert_eq!(count_ticks(&log), 60, "{log}");
     end_after_jobs(runner);
     assert_eq!(violations_after_a_kill(place), Vec::<String>::new());
+    // It counts from the first process on: 60 ticks take six seconds.
+    let log = place.log("next");
+    let seconds = log
+        .split("seconds=")
+        .nth(1)
+        .and_then(|it| it.split_whitespace().next());
+    assert!(seconds.unwrap().parse::<u64>().unwrap() >= 6, "{log}");
 }
 
 #[test]

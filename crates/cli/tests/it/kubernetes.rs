@@ -1,6 +1,6 @@
 //! Local pipelines as pods of a real cluster: `cargo xtask kubernetes -- cargo test -p runwright-cli --test it kubernetes::`.
 
-use crate::project::{Done, Project, wait_until};
+use crate::project::{Done, Project, count_ticks, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -200,13 +200,7 @@ job:
     for job in 1..=20 {
         let name = format!("job {job}/20");
         let log = project.runwright(&["logs", &name]).expect_code(0).stdout;
-        let ticks = log.lines().filter_map(|line| {
-            let number = line.split_once("tick ")?.1.strip_suffix('.')?;
-            number.parse::<usize>().ok()
-        });
-        let ticks: Vec<usize> = ticks.collect();
-        let expected: Vec<usize> = (1..=ticks.len()).collect();
-        assert_eq!(ticks, expected, "{log}");
+        count_ticks(&log);
         assert!(log.contains("ran 1 times"), "{log}");
     }
     assert_eq!(namespace.pods(), Vec::<String>::new());

@@ -75,6 +75,7 @@ mod show;
 mod signals;
 mod simulate;
 mod slow_terminal;
+mod ssh;
 mod steps;
 mod terminal;
 mod times;

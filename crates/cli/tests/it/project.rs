@@ -330,3 +330,15 @@ fn memmem(haystack: &[u8], needle: &[u8]) -> bool {
         .windows(needle.len())
         .any(|window| window == needle)
 }
+
+/// Checks that the lines `tick N.` of a log are there once each, in order, and returns how many there are.
+pub(crate) fn count_ticks(log: &str) -> usize {
+    let ticks = log.lines().filter_map(|line| {
+        let number = line.split_once("tick ")?.1.strip_suffix('.')?;
+        number.parse::<usize>().ok()
+    });
+    let ticks: Vec<usize> = ticks.collect();
+    let expected: Vec<usize> = (1..=ticks.len()).collect();
+    assert_eq!(ticks, expected, "{log}");
+    ticks.len()
+}
