@@ -31,10 +31,15 @@ const RECEIVE: &str = "umask 077; new=$1.$2; \
     find \"${1%/*}\" -maxdepth 1 -name 'agent-*' -mtime +30 -exec rm -f {} + 2>/dev/null; exit 0; }; \
     rm -f \"$new\"; exit 1";
 
+/// The exit code of a look at an agent that has ended.
+const ENDED: i32 = 3;
+
 /// An agent that runs on a host for a job.
 #[derive(Debug)]
 pub(crate) struct RunningAgent {
     link: Arc<Link>,
+    /// The command that exits with [`ENDED`] when the agent does not run any more.
+    look: String,
     /// The command that starts a proxy, and what it prints before.
     proxy: String,
     start_mark: String,
@@ -171,14 +176,37 @@ impl RunningAgent {
         let id = host.id();
         let proxy = proxy(host);
         let proxy = format!("{register}echo '= start {id}'\nexec {proxy}");
+        let look = format!(
+            "{{ read -r agent <{}/agent.pid && kill -0 \"$agent\"; }} 2>/dev/null || exit {ENDED}",
+            quote(&host.job_dir)
+        );
         Ok(Self {
             link,
+            look: format!("exec sh -c {}", quote(&look)),
             proxy: format!("exec sh -c {}", quote(&proxy)),
             start_mark: host.start_mark(),
             first: Mutex::default(),
             trace,
             said: AtomicBool::new(false),
         })
+    }
+
+    /// Opens a channel to another proxy.
+    async fn open(&self, cancellation: &Cancellation) -> Result<Channel, SshError> {
+        // The end of a proxy does not tell whether the agent has ended or the connection.
+        let mut looking = self.link.exec(&self.look, cancellation).await?;
+        let looked = timeout(ANSWER, collect(&mut looking.output)).await;
+        if matches!(looked, Ok(Some(answer)) if answer.exit.code == ENDED) {
+            return Err(SshError::Host {
+                host: self.link.target.address(),
+                message: "the agent of the job has ended".to_owned(),
+                retry: Retryability::Permanent,
+            });
+        }
+        drop(looking);
+        let mut channel = self.link.exec(&self.proxy, cancellation).await?;
+        channel.output.drop_until(&self.start_mark);
+        Ok(channel)
     }
 }
 
@@ -225,21 +253,21 @@ impl StepsConnector for RunningAgent {
         if let Some(channel) = first {
             return Ok(Box::new(channel));
         }
-        match self.link.exec(&self.proxy, cancellation).await {
-            Ok(mut channel) => {
+        match self.open(cancellation).await {
+            Ok(channel) => {
                 self.said.store(false, Ordering::Relaxed);
-                channel.output.drop_until(&self.start_mark);
                 Ok(Box::new(channel))
             }
             Err(error @ SshError::Canceled(_)) => Err(error.into()),
             Err(error) => {
-                if !self.said.swap(true, Ordering::Relaxed) {
+                let text = executor_core::chain(&error);
+                let error = BuildError::from(error);
+                if error.is_temporary() && !self.said.swap(true, Ordering::Relaxed) {
                     self.trace.warning_line(&format!(
-                        "the job runs on, but its host cannot be reached: {}",
-                        executor_core::chain(&error)
+                        "the job runs on, but its host cannot be reached: {text}"
                     ));
                 }
-                Err(error.into())
+                Err(error)
             }
         }
     }

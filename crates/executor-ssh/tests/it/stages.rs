@@ -189,6 +189,7 @@ async fn agent_that_is_not_reached_leaves_the_directory_to_the_job() {
         until [ -s .cache/runwright/jobs/*/agent.pid ]; do sleep 0.02; done\n\
         cp failures left\nexit 1\n;;\n\
         *proxy*) exit 1 ;;\n\
+        *agent.pid*) exec sh -c \"$SSH_ORIGINAL_COMMAND\" ;;\n\
         esac\n\
         if [ -s left ]; then tail -n +2 left >left.new; mv left.new left; exit 1; fi\n\
         exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n";
@@ -332,8 +333,15 @@ async fn killed_agent_is_a_lost_environment() {
     let pid = fs::read_to_string(own.join("agent.pid")).unwrap();
     job.run("true").await.unwrap();
     kill(pid.trim().parse().unwrap());
+    let begun = Instant::now();
     let error = job.run("true").await.unwrap_err();
     assert!(!error.is_temporary(), "{}", error.chain());
+    // Less than a lease.
+    assert!(
+        begun.elapsed() < Duration::from_mins(1),
+        "{:?}",
+        begun.elapsed()
+    );
     job.executor.cleanup().await.unwrap();
     assert_eq!(left(&server), 0);
 }
