@@ -211,8 +211,13 @@ struct Queue {
 impl Batch for Queue {
     fn submit(&self, script: &Path, log: &Path) -> Result<String, Failure> {
         let log = fs::File::create(log).map_err(Failure::system)?;
-        let mut command = Command::new(script);
-        let child = command.stdout(log.try_clone().unwrap()).stderr(log).spawn();
+        // Not the script itself: a child of another test may still have it open for writing.
+        let mut command = Command::new("sh");
+        let child = command
+            .arg(script)
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn();
         *self.child.lock().unwrap() = Some(child.map_err(Failure::system)?);
         Ok("17".to_owned())
     }

@@ -122,8 +122,10 @@ fn machine_of_qemu_is_found_again_after_a_kill() {
     };
     let pid = emulator.to_string();
     program("kill").args(["-KILL", &pid]).status().unwrap();
-    let text = refusal(&agent, "check", named());
-    assert!(text.contains("the machine has stopped"), "{text}");
+    // The kernel may answer for it a moment longer.
+    crate::qemu::wait_until(|| {
+        refusal(&agent, "check", named()).contains("the machine has stopped")
+    });
     // As after a restart of this host.
     assert_eq!(refusal(&agent, "create", named()), "");
     assert_eq!(call(&agent, "check", named()), json!({}));
