@@ -5,11 +5,12 @@ use crate::host::Host;
 use crate::link::Link;
 use crate::shell_stage;
 use executor_core::{
-    BuildError, BuildStage, Cancellation, JobTrace, RunnerConfig, StageCommand, StageResult,
+    BuildError, BuildStage, Cancellation, JobTrace, JobTraceExt, RunnerConfig, StageCommand,
+    StageResult,
 };
 use std::sync::Arc;
 use std::time::Duration;
-use steps::{NextRequest, RunTiming, StageRequests};
+use steps::{NextRequest, RunTiming, StageRequests, StepsError};
 
 /// How stages are run.
 #[derive(Debug)]
@@ -69,6 +70,12 @@ async fn run_by_agent(
     };
     let ran = request.follow(stage.trace, cancellation).await;
     requests.record_end(&request, ran.as_ref().ok());
+    if let Err(StepsError::Lost { source, .. }) = &ran {
+        let why = executor_core::chain(&**source);
+        stage
+            .trace
+            .warning_line(&format!("the job cannot go on: {why}"));
+    }
     ran.map_err(|error| BuildError::from(error).given_up())
 }
 

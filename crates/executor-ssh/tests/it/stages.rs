@@ -336,6 +336,8 @@ async fn killed_agent_is_a_lost_environment() {
     let begun = Instant::now();
     let error = job.run("true").await.unwrap_err();
     assert!(!error.is_temporary(), "{}", error.chain());
+    let log = String::from_utf8(job.trace.all()).unwrap();
+    assert!(log.contains("the agent of the job has ended"), "{log}");
     // Less than a lease.
     assert!(
         begun.elapsed() < Duration::from_mins(1),
