@@ -1,7 +1,7 @@
 //! The runner as a whole: its entries, their deliveries, and its end.
 
 use crate::api::Server;
-use crate::config::{RunnerSettings, Settings};
+use crate::config::{RunnerSettings, Settings, fingerprint};
 use crate::debug::{DebugState, JobList, ListenAddress, follow_settings};
 use crate::delivery::{Delivery, DeliveryTimes};
 use crate::entry::{Entry, EntryContext};
@@ -496,7 +496,7 @@ impl Manager {
             let before = &it.settings;
             before.config.executor == settings.config.executor
                 && before.config.name == settings.config.name
-                && before.tables.0.to_string() == settings.tables.0.to_string()
+                && fingerprint(&before.tables.0) == fingerprint(&settings.tables.0)
         };
         if let Some(before) = before.filter(is_same) {
             return Ok((Arc::clone(&before.provider), server));

@@ -3,7 +3,7 @@ use std::hash::{Hash, Hasher};
 use toml_edit::{Item, TableLike, Value};
 
 /// Returns a number that differs when a key of the table has another value.
-pub(super) fn fingerprint(table: &dyn TableLike) -> u64 {
+pub(crate) fn fingerprint(table: &dyn TableLike) -> u64 {
     let mut hasher = DefaultHasher::new();
     of_table(table, &mut hasher);
     hasher.finish()

@@ -34,6 +34,7 @@ pub use edit::{ConfigEdit, EditError, NewRunner, RunnerEntry, RunnerSelector};
 pub use error::ConfigError;
 pub use fields_of::fields_of;
 pub use file::ConfigFile;
+pub(crate) use fingerprint::fingerprint;
 pub use keys::key_table_markdown;
 pub use known::{
     DefaultDifference, Fields, KeyNote, Known, KnownExecutor, KnownTable, Strictness, TableProblem,

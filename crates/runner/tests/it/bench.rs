@@ -45,14 +45,16 @@ struct Shell {
 }
 
 impl Executors for Shell {
-    fn provider(&self, _settings: &RunnerSettings) -> Result<Arc<dyn ExecutorProvider>, String> {
+    fn provider(&self, settings: &RunnerSettings) -> Result<Arc<dyn ExecutorProvider>, String> {
         if let Some(provider) = &self.provider {
             return Ok(Arc::clone(provider));
         }
         let inside = |name: &str| self.directory.join(name).display().to_string();
+        let table = settings.tables.get("shell");
+        let builds = table.and_then(|it| it.get("builds")?.as_str());
         let config = ShellConfig {
             login: false,
-            builds_dir: inside("builds"),
+            builds_dir: inside(builds.unwrap_or("builds")),
             cache_dir: inside("cache"),
             supervisor: Some(self.supervisor.clone()),
             ..ShellConfig::default()

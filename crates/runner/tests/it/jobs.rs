@@ -4,11 +4,12 @@ use executor_core::job::SecretString;
 use gitlab_testkit::{Endpoint, Rule};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use runner::config::Settings;
+use runner::config::{ExecutorTables, Settings};
 use runner::{NewToken, TokenStore, Url};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use toml_edit::DocumentMut;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn job_runs_and_its_log_and_end_arrive() {
@@ -218,6 +219,28 @@ async fn reload_changes_slots_and_leaves_jobs_alone() {
     assert!(bench.server.final_update(first).is_none());
     std::fs::write(bench.dir.path().join("go"), "").expect("written");
     assert_eq!(bench.end_of(first).await["state"], "success");
+    runner.finish().await;
+    bench.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reload_of_the_executors_table_affects_new_jobs() {
+    let bench = Bench::new();
+    let runner = bench.start();
+    let first = bench.queue(&["pwd"]);
+    bench.end_of(first).await;
+    let mut settings: Settings = bench.settings.clone();
+    let table: DocumentMut = "[shell]\nbuilds = 'others'".parse().expect("a table");
+    settings.runners[0].tables = ExecutorTables(table.as_table().clone());
+    settings.runners[0].fingerprint = 1;
+    runner.reload.send_replace(Some(settings));
+    // A request with the earlier settings may be open.
+    for _ in 0..2 {
+        let id = bench.queue(&["pwd"]);
+        bench.end_of(id).await;
+    }
+    let place = |job: u64, name: &str| bench.log(job).contains(&format!("/{name}/"));
+    assert!(place(first, "builds") && place(first + 2, "others"));
     runner.finish().await;
     bench.check();
 }
