@@ -1,6 +1,6 @@
 //! The executor of each runner, from its tables.
 
-use super::known::{SshPort, SshTable};
+use super::known::SshTable;
 use crate::command::docker_config::connect;
 use crate::command::engine_owners::{Owner, Owners};
 use crate::command::machines_config;
@@ -205,18 +205,9 @@ fn read<T: DeserializeOwned + Default>(
 
 fn ssh_config(settings: &RunnerSettings) -> Result<SshConfig, String> {
     let table = read::<SshTable>(settings, "ssh")?;
-    let port = match table.port {
-        None => None,
-        Some(SshPort::Number(port)) => Some(port),
-        Some(SshPort::Text(text)) if text.is_empty() => None,
-        Some(SshPort::Text(text)) => {
-            let port = text.parse::<u16>();
-            Some(port.map_err(|_| format!("[runners.ssh]: port {text:?} is not a number"))?)
-        }
-    };
     Ok(SshConfig {
         host: table.host.or_else(|| Some("localhost".to_owned())),
-        port,
+        port: table.port,
         user: table.user.or_else(|| Some("root".to_owned())),
         password: table.password,
         identity_file: table.identity_file,

@@ -8,8 +8,9 @@ use executor_machine::settings::{AutoscalerSettings, MachineSettings};
 use runner::config::{
     Fields, KeyNote, Known, KnownExecutor, KnownTable, Strictness, TableProblem, read_table,
 };
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// `[runners.ssh]`, with the keys of GitLab Runner.
@@ -17,7 +18,8 @@ use std::path::PathBuf;
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SshTable {
     pub(super) host: Option<String>,
-    pub(super) port: Option<SshPort>,
+    #[serde(deserialize_with = "port")]
+    pub(super) port: Option<u16>,
     pub(super) user: Option<String>,
     pub(super) password: Option<String>,
     pub(super) identity_file: Option<PathBuf>,
@@ -25,12 +27,16 @@ pub(super) struct SshTable {
     pub(super) disable_strict_host_key_checking: bool,
 }
 
-/// A port, which GitLab Runner has as a text.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-pub(super) enum SshPort {
-    Number(u16),
-    Text(String),
+/// Reads a port, which GitLab Runner has as a text; an empty one is none.
+fn port<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u16>, D::Error> {
+    let text = match Value::deserialize(deserializer)? {
+        Value::String(text) if text.is_empty() => return Ok(None),
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let port = text.parse().ok().filter(|it| *it > 0);
+    let wrong = || D::Error::custom(format!("{text:?} is no port: a number from 1 to 65535"));
+    port.map(Some).ok_or_else(wrong)
 }
 
 /// Returns what config.toml may name.
