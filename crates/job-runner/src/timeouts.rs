@@ -15,7 +15,7 @@ const LONGEST_JOB_TIMEOUT: Duration = Duration::from_hours(24 * 365 * 10);
 const DEFAULT_AFTER_SCRIPT: Duration = Duration::from_mins(5);
 const LARGEST_BUDGET: Duration = Duration::from_mins(5);
 const SMALLEST_BUDGET: Duration = Duration::from_secs(10);
-const LEAST_AFTER_RESUME: Duration = Duration::from_mins(1);
+const LEAST_AFTER_RESUME: Duration = Duration::from_secs(10);
 
 /// The timeouts of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
