@@ -254,7 +254,7 @@ pub(crate) struct Entry {
     pub(crate) left: Vec<LeftJob>,
     /// Its turns, and those of the same runner with earlier settings.
     pub(crate) turns: TurnCount,
-    /// The stop of the process: a job is taken over whatever becomes of the entry.
+    /// The stop of the process: a job is taken over even if the entry ends.
     pub(crate) shutdown: Cancellation,
 }
 

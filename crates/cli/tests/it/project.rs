@@ -297,7 +297,7 @@ pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
 pub(crate) fn wait_until_described(what: impl Fn() -> String, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !condition() {
-        assert!(Instant::now() < end, "waited in vain for {}", what());
+        assert!(Instant::now() < end, "waited too long for {}", what());
         // A file or process of another program sends no event, so this polls.
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -345,7 +345,7 @@ impl ExecutorProvider for ScriptedProvider {
         let directive = self.script.directive(&Moment::Release, "");
         directive.pass().await;
         if let Some(failure) = directive.failure() {
-            // Only a panic can get out of here; there is nobody to give the error to.
+            // Only a panic can get out of here; no caller is left for the error.
             let _ = failure.raise();
         }
     }

@@ -23,7 +23,7 @@ pub struct GitPlan {
     cleanup: Vec<GitStep>,
 }
 
-/// Variables that keep git from asking questions, since nobody can answer.
+/// Variables that keep git from asking questions, since no user is there to answer.
 const ENV: [(&str, &str); 3] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", ""),

@@ -235,7 +235,7 @@ impl ReservedRun {
         LocalRun::new(self, executor.into())
     }
 
-    /// Releases what the run reserved, if it does not start: a new one gives back its number too.
+    /// Releases what the run reserved, if it does not start: a new one releases its number, too.
     pub async fn release(self) {
         let supervisor = &self.shared.supervisor;
         if !matches!(self.start, Start::Continued(_)) {
