@@ -95,16 +95,9 @@ impl Place {
     fn register_docker(&self) {
         let host = format!("docker.host={}", crate::docker::address());
         let image = "runwright-test/busybox:1";
-        self.register_with(&[
-            "--executor",
-            "docker",
-            "--docker-image",
-            image,
-            "--set",
-            &host,
-            "--set",
-            "docker.pull_policy=if-not-present",
-        ]);
+        let executor = ["--executor", "docker", "--docker-image", image];
+        let settings = ["--set", &host, "--set", "docker.pull_policy=if-not-present"];
+        self.register_with(&[executor, settings].concat());
     }
 
     /// Registers a runner whose jobs run in pods of a namespace of the test cluster.
@@ -389,14 +382,22 @@ fn broken_settings_are_refused_at_the_start_and_ignored_later() {
     fs::write(place.config(), &good).unwrap();
     let url = place.server.url();
     let words = ["register", "-n", "--url", &url, "--token", "glrt-two"];
-    let options = ["--executor=shell", "--name=two", "--set=limitt=1"];
-    let (code, text) = place.run(&[&words[..], &options].concat());
-    assert_eq!(code, Some(2));
-    assert!(
-        text.contains("unknown key `limitt`; did you mean `limit`?")
-            && text.contains("nothing was written"),
-        "{text}"
-    );
+    for (executor, setting, expected) in [
+        (
+            "shell",
+            "limitt=1",
+            "unknown key `limitt`; did you mean `limit`?",
+        ),
+        ("ssh", "ssh.port=abc", "`port`: \"abc\" is not a port"),
+    ] {
+        let options = ["--name", "two", "--executor", executor, "--set", setting];
+        let (code, text) = place.run(&[&words[..], &options].concat());
+        assert_eq!(code, Some(2));
+        assert!(
+            text.contains(expected) && text.contains("nothing was written"),
+            "{text}"
+        );
+    }
     assert_eq!(fs::read_to_string(place.config()).unwrap(), good);
     let runner = place.start();
     assert!(
@@ -570,11 +571,9 @@ fn goes_on_after(place: &Place, stop: Signal, job: u64, code: Option<i32>) {
     assert_eq!(violations_after_a_kill(place), Vec::<String>::new());
     // It counts from the first process on: 60 ticks take six seconds.
     let log = place.log("next");
-    let seconds = log
-        .split("seconds=")
-        .nth(1)
-        .and_then(|it| it.split_whitespace().next());
-    assert!(seconds.unwrap().parse::<u64>().unwrap() >= 6, "{log}");
+    let (_, seconds) = log.split_once("seconds=").unwrap();
+    let seconds = seconds.split_whitespace().next().unwrap();
+    assert!(seconds.parse::<u64>().unwrap() >= 6, "{log}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn port<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u16>, D::Er
         other => other.to_string(),
     };
     let port = text.parse().ok().filter(|it| *it > 0);
-    let wrong = || D::Error::custom(format!("{text:?} is no port: a number from 1 to 65535"));
+    let wrong = || D::Error::custom(format!("{text:?} is not a port, a number from 1 to 65535"));
     port.map(Some).ok_or_else(wrong)
 }
 
