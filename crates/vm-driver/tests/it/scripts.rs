@@ -1,5 +1,6 @@
 //! Scripts in a machine.
 
+use crate::qemu::wait_until;
 use crate::support::{Agent, Done, Job, await_file};
 use serde_json::json;
 use std::fs;
@@ -154,7 +155,8 @@ fn started(agent: &Agent, job: &Job<'_>, script: &str) -> Child {
         .command(&["run", &job.script(script), "build_script"])
         .spawn()
         .unwrap();
-    await_file(&marker);
+    // The shell creates it before it writes.
+    wait_until(|| fs::read_to_string(&marker).is_ok_and(|it| it.ends_with('\n')));
     child
 }
 
