@@ -111,24 +111,29 @@ async fn resumed_job_has_its_timeout_anew_or_the_rest_of_it() {
         let begun = Instant::now();
         let job = job().timeout(3600).with(|job| job.steps.truncate(1));
         let outcome = bench.run(job.build()).await;
-        assert!(provider.stages().contains(&"step_script".to_owned()));
+        let scripts = provider.commands();
+        let mut scripts = scripts.iter().filter(|it| it.stage == BuildStage::script());
+        let script = scripts.next().expect("the script ran");
+        let started_at = script.variables.get("CI_JOB_STARTED_AT").map(str::to_owned);
         let error = outcome.error.expect("it timed out").to_string();
         assert_eq!(error, "execution took longer than 1h");
-        (begun.elapsed(), outcome.duration)
+        (begun.elapsed(), outcome.duration, started_at)
     };
     let [minute, eleven, hour] = [1, 11, 60].map(Duration::from_mins);
-    let (waited, duration) = run(started_ago(50)).await;
+    let fifty_minutes_ago = Timestamp::now() - SignedDuration::from_mins(50);
+    let (waited, duration, started_at) = run(note(json!({"started_at": fifty_minutes_ago}))).await;
+    assert_eq!(started_at, Some(format!("{fifty_minutes_ago:.0}")));
     assert!(waited >= hour && duration < hour + eleven, "{waited:?}");
     let now = Timestamp::now();
-    let (waited, duration) = run(started_ago(50).counted_from_start(now)).await;
+    let (waited, duration, _) = run(started_ago(50).counted_from_start(now)).await;
     assert!(waited < eleven && duration >= hour, "{waited:?}");
     // Its time is over, but its script may have ended before.
-    let (waited, duration) = run(started_ago(90).counted_from_start(now)).await;
+    let (waited, duration, _) = run(started_ago(90).counted_from_start(now)).await;
     let is_short = waited >= Duration::from_secs(10) && waited < minute;
     assert!(is_short && duration >= hour + 30 * minute, "{waited:?}");
     // As a note of an earlier version.
     let accepted_at = now - SignedDuration::from_mins(50);
-    let (waited, _) = run(note(json!({})).counted_from_start(accepted_at)).await;
+    let (waited, _, _) = run(note(json!({})).counted_from_start(accepted_at)).await;
     assert!(waited < eleven, "{waited:?}");
 }
 
