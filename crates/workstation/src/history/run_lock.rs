@@ -80,12 +80,13 @@ impl RunLock {
 
     /// Returns the holder of the lock.
     pub(super) fn holder(directory: &Path) -> Holder {
-        let Ok(mut file) = open_file(&directory.join(FILE)) else {
+        let Ok(file) = open_file(&directory.join(FILE)) else {
             return Holder::None;
         };
-        match file.try_lock_shared() {
-            Ok(()) => Holder::None,
-            Err(_) => Holder::Run(ProcessMark::read(&mut file).map(|mark| mark.pid)),
+        match FileLock::attempt(file, LockKind::Shared) {
+            Ok(Ok(_)) => Holder::None,
+            Ok(Err(mut file)) => Holder::Run(ProcessMark::read(&mut file).map(|mark| mark.pid)),
+            Err(_) => Holder::Run(None),
         }
     }
 }
