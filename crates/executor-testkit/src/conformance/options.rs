@@ -96,6 +96,8 @@ impl SuiteOptions {
     }
 
     /// Sets the length of the longest output in bytes; default 100 MB, at least 16 MB.
+    ///
+    /// After too much growth of memory there are two more attempts, with two and four times as much.
     pub fn output_bytes(mut self, bytes: u64) -> Self {
         self.output_bytes = bytes;
         self
@@ -109,7 +111,8 @@ impl SuiteOptions {
 
     /// Sets the limit for the growth of this process during the longest output, in bytes; default 48 MiB.
     ///
-    /// It must be less than [`output_bytes`](Self::output_bytes), so that collected output is detected.
+    /// It must be less than [`output_bytes`](Self::output_bytes), so that collected output is detected. One of three attempts must
+    /// comply, as other tests of the process may need memory meanwhile.
     pub fn memory_growth(mut self, bytes: u64) -> Self {
         self.memory_growth = bytes;
         self
