@@ -238,12 +238,14 @@ impl AttachRunner {
             if due(stopping.kill_at) && !stopping.killed {
                 (stopping.kill_at, stopping.term_pending) = (None, false);
                 stopping.killed = true;
-                stopping.give_up_at = Some(now + self.timing.kill_deadline);
                 attached::signal(container, "KILL").await?;
+                stopping.give_up_at = Some(Instant::now() + self.timing.kill_deadline);
             }
             if stopping.term_pending && output.process().is_some() {
                 stopping.term_pending = false;
                 terminate(container).await?;
+                // The grace period begins when the signal is delivered.
+                stopping.kill_at = Some(Instant::now() + self.timing.terminate_grace);
             }
             if due(stopping.give_up_at) {
                 return Err(DockerError::Deadline {

@@ -228,6 +228,13 @@ impl ExecRunner {
                 stopping.pending = None;
                 let process = process.to_owned();
                 self.signal(signal, &process).await?;
+                // Both periods begin when the signal is delivered.
+                let now = Instant::now();
+                if stopping.killed {
+                    stopping.give_up_at = Some(now + self.timing.kill_deadline);
+                } else {
+                    stopping.kill_at = Some(now + self.timing.terminate_grace);
+                }
             }
             if due(self.drained_at(ended_at, read_at)) {
                 break;

@@ -3,10 +3,11 @@
 use super::faulty_socket::{FaultySocket, SocketFault};
 use crate::support::in_time;
 use crate::support::runner::{BUSYBOX, Run, job, log_text, settings};
-use executor_core::FailureReason;
 use executor_core::prelude::*;
+use executor_core::{CancelCause, FailureReason};
 use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_testkit::CommandBuilder;
+use std::time::Duration;
 
 const BOTH: [EngineChoice; 2] = [EngineChoice::Exec, EngineChoice::Agent];
 
@@ -237,6 +238,34 @@ async fn at_the_removal_it_is_retried() {
         assert_eq!(run.leftovers().await, Vec::<String>::new(), "{when:?}");
         assert!(faulty.remaining_faults() < 3, "{when:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_engine_takes_nothing_from_the_grace_period() {
+    let check = async |choice| {
+        let faulty = FaultySocket::new();
+        let mut run = run_behind(&faulty, choice);
+        run.config.graceful_kill_timeout = Duration::from_secs(5);
+        let mut opened = run.open(job(BUSYBOX)).await;
+        opened.trace.clear();
+        let (trace, cancellation) = (opened.trace.clone(), Cancellation::new());
+        let cancel = async {
+            trace.wait_for(TraceStream::STDOUT, "ready").await;
+            faulty.inject("POST /exec", SocketFault::Slow(6), 1);
+            cancellation.cancel(CancelCause::User);
+        };
+        let script = "trap 'sleep 1; echo stopped; exit 3' TERM; echo ready; sleep 60";
+        let ran = opened.run_until(CommandBuilder::new(script), &cancellation);
+        let (ran, ()) = tokio::join!(in_time(ran), cancel);
+        let error = ran.unwrap_err();
+        let canceled = matches!(error, BuildError::Canceled(CancelCause::User));
+        assert!(canceled, "{choice:?}: {}", error.chain());
+        let output = trace.text(TraceStream::STDOUT);
+        assert_eq!(output, "ready\nstopped\n", "{choice:?}");
+        assert_eq!(faulty.remaining_faults(), 0, "{choice:?}");
+        opened.executor.cleanup().await.unwrap();
+    };
+    tokio::join!(check(EngineChoice::Exec), check(EngineChoice::Attach));
 }
 
 async fn frozen(choice: EngineChoice) {

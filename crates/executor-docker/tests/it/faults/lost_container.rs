@@ -11,8 +11,8 @@ use executor_docker::config::{DockerConfig, EngineChoice};
 use executor_testkit::CommandBuilder;
 use std::time::{Duration, Instant};
 
-/// The limit for a restart of a container, and for all before and after it: less than its grace period.
-const PROMPT: Duration = Duration::from_secs(40);
+/// The limit for two jobs with a restart, from creation to cleanup: less than the grace period of the restart.
+const PROMPT: Duration = Duration::from_secs(55);
 
 #[derive(Debug, Clone, Copy)]
 enum Deed {
@@ -132,10 +132,12 @@ async fn while_paused(
     seconds: u64,
     meanwhile: impl AsyncFnOnce(&str, &Cancellation),
 ) -> (Result<StageResult, BuildError>, String) {
-    let run = Run::new(DockerConfig {
+    let mut run = Run::new(DockerConfig {
         engine: choice,
         ..settings()
     });
+    // A busy machine needs some time for the trap.
+    run.config.graceful_kill_timeout = Duration::from_secs(20);
     let mut opened = run.open(job(BUSYBOX)).await;
     opened.trace.clear();
     let container = opened.environment.hostname.clone();
