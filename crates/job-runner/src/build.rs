@@ -261,10 +261,15 @@ impl Build<'_> {
         Ok(())
     }
 
+    /// Returns whether the job has commands to run after its script.
+    pub(crate) fn has_after_script(&self) -> bool {
+        let after_script = self.job.step(Step::AFTER_SCRIPT);
+        after_script.is_some_and(|step| !step.script.is_empty())
+    }
+
     /// Returns how much of the job's time is reserved for the stages after its script.
     fn budget(&self, job: Duration) -> Duration {
-        let after_script = self.job.step(Step::AFTER_SCRIPT);
-        let runs_after = after_script.is_some_and(|step| !step.script.is_empty());
+        let runs_after = self.has_after_script();
         let keeps = self
             .job
             .artifacts

@@ -22,7 +22,15 @@ impl Stages<'_, '_> {
         if let Err(error) = &result {
             self.visit_failure(error).await;
         }
-        if self.build.cancellation.is_aborted() || environment_is_lost(&result) {
+        if self.build.cancellation.is_aborted() {
+            return result;
+        }
+        if environment_is_lost(&result) {
+            // In a resumed job it may have run already.
+            if self.build.has_after_script() && !self.build.is_resumed() {
+                let warning = "after_script does not run: the environment of the job is lost";
+                self.build.log.warning_line(warning);
+            }
             return result;
         }
         match self.after_script(&result).await {

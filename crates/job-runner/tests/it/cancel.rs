@@ -186,5 +186,8 @@ async fn no_stage_runs_in_a_lost_environment() {
     assert_eq!(reason, Some(FailureReason::RunnerSystemFailure));
     let last = provider.stages().pop();
     assert_eq!(last.as_deref(), Some("step_script"));
+    let log = bench.log();
+    let warning = "after_script does not run: the environment of the job is lost";
+    assert_eq!(log.matches(warning).count(), 1, "{log}");
     provider.assert_obeyed();
 }
