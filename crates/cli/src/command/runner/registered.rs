@@ -93,6 +93,10 @@ fn selected(
     }
     let edit = ConfigEdit::open(path).map_err(Failure::environment)?;
     let mut runners = edit.runners();
+    if runners.is_empty() {
+        let error = anyhow!("{} has no runners", path.display());
+        return Err(Failure::usage(error).with_help("`runwright runner register` adds one"));
+    }
     runners.retain(is_meant);
     if runners.is_empty() {
         let error = anyhow!("{} has no such runner", path.display());
