@@ -345,7 +345,7 @@ fn json(message: &impl Serialize) -> Body {
     let text = serde_json::to_vec(message).expect("a message has only texts as keys");
     Body {
         content_type: "application/json".to_owned(),
-        content: Content::Bytes(text),
+        content: Content::Shared(text.into()),
     }
 }
 
