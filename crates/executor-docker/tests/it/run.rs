@@ -149,16 +149,20 @@ async fn an_exit_code_of_a_killed_process_takes_no_longer_than_others() {
         });
         let mut opened = run.open(job(BUSYBOX)).await;
         for script in ["exit 137", "kill -9 $$"] {
-            let begun = Instant::now();
-            let result = opened.run(CommandBuilder::new(script)).await.unwrap();
-            assert_eq!(result.status.exit_code(), ExitCode(137));
-            assert!(!result.oom_killed);
-            // Neither the wait for a report about memory nor that for the end of the container.
-            let took = begun.elapsed();
-            assert!(
-                took < Duration::from_secs(3),
-                "{engine:?}, {script}: {took:?}"
-            );
+            // A wait for a report about memory or for the end of the container would delay each attempt.
+            let limit = Duration::from_secs(3);
+            let mut least = Duration::MAX;
+            for _ in 0..5 {
+                let begun = Instant::now();
+                let result = opened.run(CommandBuilder::new(script)).await.unwrap();
+                least = least.min(begun.elapsed());
+                assert_eq!(result.status.exit_code(), ExitCode(137));
+                assert!(!result.oom_killed);
+                if least < limit {
+                    break;
+                }
+            }
+            assert!(least < limit, "{engine:?}, {script}: {least:?}");
         }
         opened.executor.cleanup().await.unwrap();
     }

@@ -2,7 +2,7 @@
 
 use crate::support::fault_proxy::FaultProxy;
 use crate::support::run::{Opened, config, open};
-use crate::support::sshd::{Sshd, is_alive};
+use crate::support::sshd::{Sshd, ends_soon};
 use executor_core::prelude::*;
 use executor_ssh::EngineChoice;
 use std::fs::{self, File};
@@ -256,7 +256,7 @@ async fn broken_transfer_changes_no_file_later() {
             server.kill_sessions();
             fs::read_to_string(&pid_file).unwrap().trim().to_owned()
         });
-        assert!(!is_alive(&pid), "{engine:?}");
+        assert!(ends_soon(&pid).await, "{engine:?}");
         assert_eq!(
             listed(Path::new(&project(&job))),
             listed(tree),

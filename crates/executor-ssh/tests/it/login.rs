@@ -190,7 +190,7 @@ async fn silent_ssh_agent_is_given_up() {
     let silent = UnixListener::bind(&socket).unwrap();
     let mut settings = of(&server);
     settings.identity_file = None;
-    settings.connect_timeout = Some(1);
+    settings.connect_timeout = Some(5);
     let mut all = options(settings);
     all.auth_socket = Some(socket);
     let mut executor = create(&provider(all)).await;
@@ -198,7 +198,7 @@ async fn silent_ssh_agent_is_given_up() {
     let prepared = executor.prepare(options, &Cancellation::new()).await;
     let error = prepared.unwrap_err().chain();
     assert!(
-        error.contains("SSH agent did not answer within 1 s"),
+        error.contains("SSH agent did not answer within 5 s"),
         "{error}"
     );
     // Nothing waits for it any more.
@@ -281,7 +281,7 @@ async fn job_moves_from_a_dead_host_to_one_with_room() {
     // R-EXEC-100
     let server = Sshd::start();
     let mut settings = of(&server);
-    settings.connect_timeout = Some(1);
+    settings.connect_timeout = Some(5);
     settings.capacity = Some(1);
     let at = |port| HostConfig {
         port: Some(port),

@@ -2,7 +2,7 @@
 
 use crate::support::fault_proxy::FaultProxy;
 use crate::support::run::{config, config_with, open};
-use crate::support::sshd::{Sshd, is_alive, kill};
+use crate::support::sshd::{Sshd, ends_soon, kill};
 use executor_core::{BuildError, CancelCause, Cancellation};
 use executor_ssh::{EngineChoice, SshConfig};
 use rustix::process::Signal;
@@ -58,10 +58,10 @@ async fn wait(program: &mut Child) -> ExitStatus {
     }
 }
 
-/// Returns settings with the shortest grace.
+/// Returns settings with a short grace.
 fn hasty(server: &Sshd, engine: EngineChoice) -> SshConfig {
     SshConfig {
-        orphan_grace: Some(1),
+        orphan_grace: Some(3),
         ..config(server, server.port, engine)
     }
 }
@@ -115,7 +115,7 @@ async fn directory_does_not_outlive_the_last_connection() {
     let pid = job.output().trim().to_owned();
     server.kill_sessions();
     server.wait_until_clean().await;
-    assert!(!is_alive(&pid));
+    assert!(ends_soon(&pid).await);
     let error = job.run("true").await.unwrap_err();
     assert!(matches!(error, BuildError::System { .. }), "{error:?}");
     let log = String::from_utf8(job.trace.all()).unwrap();
@@ -189,7 +189,7 @@ async fn job_in_a_process_of_its_own() {
     };
     let settings = config_with(port.parse().unwrap(), engine, key.into(), known.into());
     let opened = open(SshConfig {
-        orphan_grace: Some(1),
+        orphan_grace: Some(3),
         ..settings
     })
     .await;
@@ -244,7 +244,7 @@ async fn killed_program_leaves_nothing() {
             program.kill().unwrap();
             program.wait().unwrap();
             server.wait_until_clean().await;
-            assert!(!is_alive(&pid), "{engine} {ends}");
+            assert!(ends_soon(&pid).await, "{engine} {ends}");
         }
     }
 }
@@ -337,6 +337,6 @@ async fn killed_agent_ends_its_stage_and_leaves_nothing() {
     );
     assert!(!error.is_temporary(), "{}", error.chain());
     server.wait_until_clean().await;
-    assert!(!is_alive(&pid));
+    assert!(ends_soon(&pid).await);
     job.executor.cleanup().await.unwrap();
 }

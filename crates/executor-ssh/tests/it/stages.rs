@@ -1,7 +1,7 @@
 //! Stages on a host with limits of its own.
 
 use crate::support::run::{Opened, config, open};
-use crate::support::sshd::{Sshd, is_alive, kill};
+use crate::support::sshd::{Sshd, ends_soon, kill};
 use executor_core::ability::{TerminalRequest, TerminalSize};
 use executor_core::prelude::*;
 use executor_ssh::EngineChoice;
@@ -288,7 +288,7 @@ async fn cleanup_ends_what_a_script_left() {
         job.run(script).await.unwrap();
         let pid = job.output().trim().to_owned();
         job.executor.cleanup().await.unwrap();
-        assert!(!is_alive(&pid), "{engine:?}");
+        assert!(ends_soon(&pid).await, "{engine:?}");
         assert_eq!(left(&server), 0, "{engine:?}");
     }
 }
@@ -312,11 +312,7 @@ async fn script_without_the_agent_ends_with_its_connection() {
     let error = ran.unwrap_err();
     assert!(error.chain().contains("broke"), "{}", error.chain());
     assert!(!error.is_temporary());
-    let end = Instant::now() + Duration::from_secs(20);
-    while is_alive(&pid) {
-        assert!(Instant::now() < end, "the script runs on");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    assert!(ends_soon(&pid).await, "the script runs on");
     // The commands of `after_script` have their directory.
     job.run("echo after").await.unwrap();
     assert!(job.output().ends_with("after\n"), "{}", job.output());

@@ -13,7 +13,7 @@ use rustls::{RootCertStore, ServerConfig};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -175,6 +175,18 @@ impl Sshd {
 
     /// Starts an sshd with these additional lines in its settings.
     pub(crate) async fn with(settings: &str) -> Self {
+        let mut log = String::new();
+        for _ in 0..3 {
+            let mut sshd = Self::launch(settings);
+            if sshd.listens().await {
+                return sshd;
+            }
+            log = sshd.log();
+        }
+        panic!("sshd ended: {log}");
+    }
+
+    fn launch(settings: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root_directory = directory.path();
         let root = root_directory.display();
@@ -216,13 +228,24 @@ impl Sshd {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let sshd = Self {
+        Self {
             directory,
             port,
             child,
-        };
-        sshd.wait_for_log("Server listening").await;
-        sshd
+        }
+    }
+
+    /// Waits until it listens. Returns false if it ended, as when another process has taken its port.
+    async fn listens(&mut self) -> bool {
+        let end = Instant::now() + Duration::from_mins(1);
+        while !self.log().contains("Server listening") {
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            assert!(Instant::now() < end, "sshd does not listen: {}", self.log());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        true
     }
 
     /// Returns the engine behind this sshd, and the options to log in.

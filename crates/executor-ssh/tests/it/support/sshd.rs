@@ -2,7 +2,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -66,6 +66,18 @@ chmod 755 "$HOME/tar" && mount --bind "$HOME/tar" "$program" && exec "$@""#;
     }
 
     fn launch(lines: &str, before: &str) -> Self {
+        let mut log = String::new();
+        for _ in 0..3 {
+            let mut server = Self::launch_once(lines, before);
+            if server.listens() {
+                return server;
+            }
+            log = server.log();
+        }
+        panic!("sshd does not listen: {log}");
+    }
+
+    fn launch_once(lines: &str, before: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("home")).unwrap();
@@ -106,21 +118,23 @@ chmod 755 "$HOME/tar" && mount --bind "$HOME/tar" "$program" && exec "$@""#;
             .stderr(log)
             .process_group(0);
         let child = command.spawn().unwrap();
-        let server = Self {
+        Self {
             child,
             port,
             directory,
-        };
-        server.wait_until_up();
-        server
+        }
     }
 
-    fn wait_until_up(&self) {
+    /// Waits until it listens. Returns false if it does not, as when another process has taken its port.
+    fn listens(&mut self) -> bool {
         let end = Instant::now() + Duration::from_secs(20);
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
-            assert!(Instant::now() < end, "sshd does not listen: {}", self.log());
+        while !self.log().contains("Server listening") {
+            if Instant::now() > end || self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
+        true
     }
 
     pub(crate) fn log(&self) -> String {
@@ -219,7 +233,10 @@ chmod 755 "$HOME/tar" && mount --bind "$HOME/tar" "$program" && exec "$@""#;
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        self.kill_sessions();
+        // The number of one that has ended may be that of another process.
+        if let Ok(None) = self.child.try_wait() {
+            self.kill_sessions();
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -250,8 +267,20 @@ pub(crate) fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
+/// Waits for the end of a process, and returns whether it comes: one that was killed may run a little longer.
+pub(crate) async fn ends_soon(pid: &str) -> bool {
+    let end = Instant::now() + Duration::from_secs(20);
+    while is_alive(pid) {
+        if Instant::now() > end {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    true
+}
+
 /// Returns whether a process is there and runs.
-pub(crate) fn is_alive(pid: &str) -> bool {
+fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }

@@ -137,7 +137,7 @@ async fn script_with_unknown_start_is_not_sent_to_another_service() {
     for greeted in [false, true] {
         let mut served = Served::start();
         let options = ClientOptions {
-            keep_alive: Duration::from_millis(500),
+            keep_alive: Duration::from_secs(2),
             lost_after: Duration::from_mins(5),
             ..quick()
         };
@@ -153,9 +153,12 @@ async fn script_with_unknown_start_is_not_sent_to_another_service() {
         let mut output = Output::default();
         let mut sink = output.sink();
         let (ended, ()) = tokio::join!(client.execute(&run, &mut sink, &never), async {
-            while std::fs::read(served.path("work/started")).unwrap_or_default() != b"x\n" {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            let started = async {
+                while std::fs::read(served.path("work/started")).unwrap_or_default() != b"x\n" {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            timeout(PATIENCE, started).await.expect("the script starts");
             served.replace().await;
             way.is_replaced.cancel();
             // Another call of the same client learns the new instance first.

@@ -13,14 +13,14 @@ fn resident() -> u64 {
     held(std::process::id()) * 1024
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn log_of_200_mb_takes_no_memory() {
+/// Returns by how many bytes this process grows during a log of this size.
+async fn growth_by(size: u64) -> u64 {
     let served = Served::start();
     let client = served.client();
-    let run = served.run(
-        "1",
-        "yes 'a line of a log that is as long as lines are in most of the logs there are' | head -c 200000000",
+    let script = format!(
+        "yes 'a line of a log that is as long as lines are in most of the logs there are' | head -c {size}"
     );
+    let run = served.run("1", &script);
     let (bytes, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let before = resident();
     let noted = Arc::clone(&bytes);
@@ -39,9 +39,21 @@ async fn log_of_200_mb_takes_no_memory() {
         ended = client.execute(&run, &mut sink, &never) => ended.unwrap(),
         () = watch => unreachable!("it never ends"),
     };
-    assert_eq!(result.stdout_bytes, 200_000_000);
-    assert_eq!(bytes.load(Ordering::Relaxed), 200_000_000);
-    let grown = most.load(Ordering::Relaxed).saturating_sub(before);
-    // This includes service, client, and other concurrent tests. With its timestamps the log has 285 MB.
-    assert!(grown < 190_000_000, "{grown} bytes");
+    assert_eq!(result.stdout_bytes, size);
+    assert_eq!(bytes.load(Ordering::Relaxed), size);
+    most.load(Ordering::Relaxed).saturating_sub(before)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_of_200_mb_takes_no_memory() {
+    let mut grown = u64::MAX;
+    for attempt in 0..3 {
+        // Twice as much each time, so that memory freed by the attempt before cannot hide a collected log.
+        grown = growth_by(200_000_000 << attempt).await;
+        // Service, client and other tests need some memory; with its timestamps the log has 285 MB.
+        if grown < 190_000_000 {
+            return;
+        }
+    }
+    panic!("{grown} bytes");
 }
