@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 use std::fs;
 use std::io::Write as _;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -30,10 +29,14 @@ struct Program {
 impl Program {
     /// Returns a shell script. `$0.calls` is the file for notes.
     fn new(script: &str) -> Self {
+        Self::of(format!("#!/bin/sh\n{script}\n").as_bytes())
+    }
+
+    /// Returns a program with this content.
+    fn of(content: &[u8]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("program");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        process::write_program(&path, content).unwrap();
         let supervisor = Supervisor::start(Settings::default()).unwrap();
         Self {
             directory,
@@ -518,8 +521,7 @@ fn words_without_support_are_refused() {
 async fn boards_are_shared_by_two_runners() {
     let example =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/machine-plugins/boards.py");
-    let program = Program::new("");
-    fs::copy(example, program.path("program")).unwrap();
+    let program = Program::of(&fs::read(example).unwrap());
     let (first, second) = (greeter(), greeter());
     let boards = [&first, &second].map(|it| json!({"host": it.host, "port": it.port}));
     let one = program.plugin(json!({"boards": boards}));

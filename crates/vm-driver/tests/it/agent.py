@@ -4,12 +4,12 @@ the directories `builds` and `cache` of a machine of its own.
 It prints its port and serves until it is killed. `POST /test` changes how it behaves:
 
     limit        how many machines may run (default 2)
-    boot         seconds from the start of a machine until it runs (0)
-    pull         seconds that a pull takes (0)
+    boot         seconds from the first look at a started machine until it runs (0)
+    pull         seconds that a pull takes, also one that runs already (0)
     create       seconds between the creation of a machine and the answer (0)
     lose_create  how many answers to a creation are lost (0)
     ssh_refused  how often each machine refuses to enable SSH (0)
-    ssh_late     seconds from enabling SSH until the server listens (0)
+    ssh_late     how often SSH of each machine is enabled before its server listens (0)
     fail         how many of the next requests get 503; -1: all (0)
     machine      the state of a machine after its start, as "error" ("running")
     path         the PATH in the machine, to hide tools
@@ -40,10 +40,20 @@ def free_port():
 
 
 def listen(vm):
-    """Starts the SSH server of a machine on a new port."""
+    """Starts the SSH server of a machine on a new port, and waits until it listens."""
     home = os.path.join(ROOT, vm["id"])
     os.makedirs(home, exist_ok=True)
-    port = free_port()
+    # Another process may take a port before the server does.
+    for port in (free_port() for _ in range(10)):
+        server = start_server(vm, home, port)
+        if server:
+            vm["port"], vm["sshd"] = port, server
+            return
+    raise Refused(409, "SSH_ENABLE_FAILED", "the SSH server does not listen")
+
+
+def start_server(vm, home, port):
+    """Returns an SSH server that listens on this port; `None` if it does not."""
     environment = f'HOME={home}' + (f' PATH={KNOBS["path"]}' if KNOBS["path"] else "")
     config = os.path.join(ROOT, f"{vm['id']}.{port}.conf")
     with open(config, "w") as file:
@@ -51,19 +61,19 @@ def listen(vm):
             f"Port {port}\nListenAddress 127.0.0.1\nHostKey {HOST_KEY}\nAuthorizedKeysFile {SSH_KEY}.pub\n"
             f"StrictModes no\nUsePAM no\nPidFile none\nSetEnv {environment}\nMaxStartups 100\nMaxSessions 100\n"
         )
-    vm["port"] = port
-
-    def start():
-        with LOCK:
-            if vm["port"] == port and vm["id"] in VMS:
-                enter = ["nsenter", "--target", str(children(vm["machine"].pid)[0]), "--mount", "--pid"]
-                command = enter + ["/usr/sbin/sshd", "-D", "-e", "-f", config]
-                vm["sshd"] = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-
-    if KNOBS["ssh_late"]:
-        threading.Timer(KNOBS["ssh_late"], start).start()
-    else:
-        start()
+    enter = ["nsenter", "--target", str(children(vm["machine"].pid)[0]), "--mount", "--pid"]
+    command = enter + ["/usr/sbin/sshd", "-D", "-e", "-f", config]
+    with open(f"{config}.log", "w") as log:
+        server = subprocess.Popen(command, stderr=log, start_new_session=True)
+    ends = time.monotonic() + 20
+    while server.poll() is None and time.monotonic() < ends:
+        with open(f"{config}.log") as log:
+            if "Server listening" in log.read():
+                return server
+        time.sleep(0.005)
+    server.kill()
+    server.wait()
+    return None
 
 
 def power_on(vm):
@@ -123,9 +133,10 @@ def ssh_info(vm):
 
 
 def finish_pull(operation):
-    for step in range(4):
-        time.sleep(KNOBS["pull"] / 4)
-        operation["progress"] = step / 4
+    begun = time.monotonic()
+    while (past := time.monotonic() - begun) < (whole := KNOBS["pull"]):
+        operation["progress"] = past * 4 // whole / 4
+        time.sleep(0.02)
     with LOCK:
         if operation["status"] == "running":
             operation["status"], operation["progress"] = "completed", 1.0
@@ -150,7 +161,7 @@ def create(body):
     if image not in IMAGES:
         COUNTS["pulls"] += 1
         IMAGES.append(image)
-    vm = dict(id=str(uuid.uuid4()), name=body["name"], state="stopped", resources={}, port=None, refused=0, ephemeral=body["ephemeral"])
+    vm = dict(id=str(uuid.uuid4()), name=body["name"], state="stopped", resources={}, port=None, refused=0, late=0, ephemeral=body["ephemeral"])
     VMS[vm["id"]] = vm
     return vm
 
@@ -176,7 +187,18 @@ def start(vm):
                 power_on(vm)
                 vm["state"] = KNOBS["machine"]
 
-    threading.Timer(KNOBS["boot"], run).start() if KNOBS["boot"] else run()
+    if KNOBS["boot"]:
+        vm["boot"] = threading.Timer(KNOBS["boot"], run)
+    else:
+        run()
+    return 200, seen(vm)
+
+
+def look(vm):
+    """Answers a look at a machine, which sees a slow start however late it comes."""
+    boot = vm.pop("boot", None)
+    if boot:
+        boot.start()
     return 200, seen(vm)
 
 
@@ -186,6 +208,10 @@ def enable(vm):
     if vm["refused"] < KNOBS["ssh_refused"]:
         vm["refused"] += 1
         raise Refused(409, "SSH_ENABLE_FAILED", "VM has no NAT IP address")
+    if vm["late"] < KNOBS["ssh_late"]:
+        vm["late"] += 1
+        # Nothing listens there.
+        return 200, {"host": "127.0.0.1", "port": 1, "status": "ready"}
     if not vm["port"]:
         listen(vm)
     return 200, ssh_info(vm)
@@ -282,7 +308,7 @@ class Handler(BaseHTTPRequestHandler):
             case "POST", ["vms"]:
                 return "created", create(body)
             case "GET", ["vms", id]:
-                return 200, seen(find(id))
+                return look(find(id))
             case "PATCH", ["vms", id]:
                 return change(find(id), body)
             case "DELETE", ["vms", id]:

@@ -10,22 +10,25 @@ use std::time::Instant;
 #[test]
 fn one_of_many_jobs_pulls_the_image() {
     let agent = Agent::start();
-    agent.set(&json!({ "pull": 2, "limit": 8 }));
-    let texts = thread::scope(|scope| {
-        let agent = &agent;
-        let prepare = |id| scope.spawn(move || agent.job(id).call(&["prepare"]).succeeds().text());
-        let all: Vec<_> = (1..=8).map(prepare).collect();
-        all.into_iter()
-            .map(|it| it.join().unwrap())
-            .collect::<Vec<_>>()
-    });
+    agent.set(&json!({ "pull": 300, "limit": 8 }));
+    let prepare = |id| agent.job(id).command(&["prepare"]).spawn().unwrap();
+    let mut jobs: Vec<_> = (1..=8).map(prepare).collect();
+    // One says so as it pulls, and the others as they wait.
+    let texts: Vec<_> = jobs
+        .iter_mut()
+        .map(|it| await_line(it, "are pulled"))
+        .collect();
+    agent.set(&json!({ "pull": 0 }));
+    for job in jobs {
+        Done::of(job.wait_with_output().unwrap()).succeeds();
+    }
     // R-VM-12, R-VM-13, R-VM-14
     assert_eq!(agent.seen()["pulls"], 1);
     let waited = texts
         .iter()
         .filter(|it| it.contains("wait for the pull of base: base: "))
         .count();
-    assert!(waited > 0, "waiting jobs show the progress: {texts:#?}");
+    assert_eq!(waited, 7, "waiting jobs show the progress: {texts:#?}");
     for id in 1..=8 {
         agent.job(id).cleanup();
     }
@@ -40,7 +43,7 @@ fn one_of_many_jobs_pulls_the_image() {
 #[test]
 fn pull_of_a_killed_job_is_taken_over() {
     let agent = Agent::start();
-    agent.set(&json!({ "pull": 3 }));
+    agent.set(&json!({ "pull": 300 }));
     let mut first = agent.job(1).command(&["prepare"]).spawn().unwrap();
     await_line(&mut first, "are pulled");
     let mut second = agent.job(2).command(&["prepare"]).spawn().unwrap();
@@ -48,6 +51,8 @@ fn pull_of_a_killed_job_is_taken_over() {
     first.kill().unwrap();
     first.wait().unwrap();
     // R-VM-14: the agent still pulls, and the second job follows that.
+    await_line(&mut second, "\nbase: ");
+    agent.set(&json!({ "pull": 0 }));
     Done::of(second.wait_with_output().unwrap()).succeeds();
     assert_eq!(agent.seen()["pulls"], 1);
     agent.job(1).cleanup();
@@ -55,15 +60,16 @@ fn pull_of_a_killed_job_is_taken_over() {
     agent.assert_nothing_remains();
 }
 
-/// Waits until a line of standard output has this text.
-pub(crate) fn await_line(child: &mut Child, text: &str) {
-    let mut line = String::new();
+/// Reads standard output until it has this text, and returns what was read.
+pub(crate) fn await_line(child: &mut Child, text: &str) -> String {
+    let mut read = String::new();
     let stdout = child.stdout.as_mut().unwrap();
     let mut byte = [0];
-    while !line.contains(text) {
+    while !read.contains(text) {
         stdout.read_exact(&mut byte).expect("the driver says it");
-        line.push(char::from(byte[0]));
+        read.push(char::from(byte[0]));
     }
+    read
 }
 
 #[test]
@@ -107,6 +113,8 @@ fn full_host_is_awaited() {
 #[test]
 fn twenty_jobs_share_two_places() {
     let agent = Agent::start();
+    // Any of those that wait gets the next place, so one may wait for all others.
+    agent.edit_settings("poll = 20\nprepare = 60", "poll = 200\nprepare = 600");
     thread::scope(|scope| {
         for id in 1..=20 {
             let job = agent.job(id);

@@ -167,7 +167,7 @@ fn resources_are_set_between_creation_and_start() {
 fn slow_machine_is_awaited_and_a_broken_one_is_not() {
     let agent = Agent::start();
     // R-VM-21, R-VM-22, R-VM-23
-    agent.set(&json!({ "boot": 1, "ssh_refused": 3, "ssh_late": 2 }));
+    agent.set(&json!({ "boot": 0.1, "ssh_refused": 3, "ssh_late": 1 }));
     let job = agent.job(1);
     let text = job.call(&["prepare"]).succeeds().text();
     assert!(

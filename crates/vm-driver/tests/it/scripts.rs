@@ -6,7 +6,6 @@ use serde_json::json;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
-use std::time::Duration;
 
 #[test]
 fn output_and_exit_codes_are_exact() {
@@ -197,18 +196,21 @@ fn request_to_stop_reaches_the_script() {
     // A second signal kills what does not obey.
     fs::remove_file(agent.path("started")).unwrap();
     let script = format!(
-        "trap '' TERM\nsleep 300 & echo $! >{pid}\nwait",
+        "trap '' TERM\nsleep 300 &\ntrap 'echo >{signaled}' TERM\necho $! >{pid}\nwhile :; do sleep 0.05; done",
+        signaled = agent.path("signaled").display(),
         pid = agent.path("pid").display()
     );
     let child = started(&agent, &job, &script);
     await_file(&agent.path("pid"));
     terminate(&child);
-    std::thread::sleep(Duration::from_millis(200));
+    // Two signals that are pending at once are one.
+    await_file(&agent.path("signaled"));
     terminate(&child);
     Done::of(child.wait_with_output().unwrap()).system_failure();
     let pid = fs::read_to_string(agent.path("pid")).unwrap();
+    // The kernel may take a moment to end it.
     let state = format!(
-        "case $(cat /proc/{}/stat) in ''|*') Z '*) ;; *) exit 1;; esac",
+        "for _ in $(seq 600); do case $(cat /proc/{}/stat) in ''|*') Z '*) exit 0;; esac; sleep 0.1; done; exit 1",
         pid.trim()
     );
     job.run(state).succeeds();
