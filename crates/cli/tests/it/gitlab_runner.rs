@@ -222,6 +222,7 @@ fn registered_runner_takes_jobs_and_ends_after_them() {
         (Some(0), "one is removed\n".to_owned())
     );
     assert_eq!(place.run(&["list"]).1, "");
+    assert!(place.run(&["verify"]).1.contains("has no runners"));
     assert_eq!(place.server.violations(), Vec::<String>::new());
 }
 
@@ -250,7 +251,7 @@ fn single_runner_ends_after_its_jobs_or_without_any() {
     single(&["--max-builds", "2"]);
     let is_ended = |id| place.server.final_update(id).is_some();
     assert_eq!([1, 2, 3].map(is_ended), [true, true, false]);
-    single(&["--wait-timeout", "1"]);
+    single(&["--wait-timeout", "3"]);
     assert!(is_ended(3));
     let state = place.dir.path().join("home/runners/single-one");
     assert!(state.is_dir() && !state.join("config.toml").exists());
@@ -449,7 +450,7 @@ fn killed_runner_of_containers_loses_no_end_of_a_job_and_no_line_of_its_log() {
 fn kill_again_and_again(place: &Place, first: u64, within: u64) {
     const LINES: usize = 300;
     // A runner may be killed before it has read the answer with the job.
-    place.server.requeue_unacknowledged(Duration::from_secs(1));
+    place.server.requeue_unacknowledged(Duration::from_secs(10));
     let script = format!(
         "i=1; while [ $i -le {LINES} ]; do echo line $i of {LINES}; i=$((i+1)); done; sleep 0.2"
     );
@@ -554,7 +555,7 @@ fn goes_on_after(place: &Place, stop: Signal, job: u64, code: Option<i32>) {
         job,
         "i=1; while [ $i -le 60 ]; do echo tick $i.; i=$((i+1)); sleep 0.1; done",
     );
-    place.wait_for_text(job, "tick 30.");
+    place.wait_for_text(job, "tick 1.");
     signal(&runner, stop);
     assert_eq!(ended(runner), code);
     assert!(place.server.final_update(job).is_none());

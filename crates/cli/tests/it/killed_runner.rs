@@ -258,7 +258,7 @@ fn two_hundred_random_kills_leave_nothing() {
     // The time until a run has a guardian on this machine, under its current load.
     let mut soon = Duration::ZERO;
     for round in 0..200 {
-        if round % 20 == 0 {
+        if round % 5 == 0 {
             soon = time_to_guardian(&project);
         }
         state ^= state << 13;

@@ -39,7 +39,7 @@ impl OtherUser {
         arguments: &[&str],
     ) -> Command {
         let mut command = Command::new("timeout");
-        command.arg("100");
+        command.arg("600");
         if let Some(id) = self.0 {
             // The directory of the binary may be closed to other users.
             let reads = "+dac_read_search";

@@ -27,14 +27,13 @@ async fn job_runs_and_its_log_and_end_arrive() {
     let calls = bench.server.calls();
     let kinds = calls.iter().map(|it| it.endpoint);
     let kinds: Vec<_> = kinds.filter(|it| *it != Endpoint::Request).collect();
-    assert_eq!(
-        kinds,
-        [
-            Endpoint::UpdateRunning,
-            Endpoint::Trace,
-            Endpoint::UpdateFinal
-        ]
-    );
+    // A slow job has more messages, and pieces of its log, between the first and the last.
+    let (first, last) = (Endpoint::UpdateRunning, Endpoint::UpdateFinal);
+    assert_eq!((kinds.first(), kinds.last()), (Some(&first), Some(&last)));
+    let between = &kinds[1..kinds.len() - 1];
+    assert!(between.contains(&Endpoint::Trace), "{kinds:?}");
+    let is_usual = |it: &Endpoint| *it == Endpoint::Trace || *it == first;
+    assert!(between.iter().all(is_usual), "{kinds:?}");
     let request = &calls[0];
     assert_eq!(request.header("runner-token"), Some(TOKEN));
     assert_eq!(request.field("system_id"), "s_0123456789ab");

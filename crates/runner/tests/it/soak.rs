@@ -46,7 +46,7 @@ async fn each_of_many_jobs_ends_once_with_its_log_whatever_the_server_does() {
     bench.settings.runners[0].request_concurrency = 10;
     bench.server.hold(Duration::from_secs(2));
     // Of a job whose answer was cut, the runner knows nothing.
-    bench.server.requeue_unacknowledged(Duration::from_secs(5));
+    bench.server.requeue_unacknowledged(Duration::from_secs(10));
     for lost in [50, 90] {
         let cut = Rule::on(Endpoint::Request).nth(lost..=lost);
         bench.server.rule(cut.cut(DropMoment::After));
