@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_mins(20);
 /// The number of jobs; the whole proof takes 5,000.
 fn jobs() -> usize {
     let number = std::env::var("RUNWRIGHT_TEST_SOAK").ok();
-    number.map_or(120, |it| it.parse().unwrap())
+    number.map_or(1_000, |it| it.parse().unwrap())
 }
 
 /// Returns the fault of a job, if it has one.
