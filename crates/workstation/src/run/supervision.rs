@@ -75,7 +75,12 @@ pub fn end_orphans(state: &StateDir) -> Result<usize, LocalError> {
 }
 
 fn log(run: &Recovered) {
-    tracing::info!(?run, "Removed the leftovers of an earlier run.");
+    tracing::info!(
+        run = run.run,
+        processes = run.killed,
+        directories = run.directories.len(),
+        "Removed the leftovers of an earlier run."
+    );
     for failure in &run.failures {
         tracing::warn!(
             run = run.run,
