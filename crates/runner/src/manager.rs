@@ -552,7 +552,7 @@ impl Manager {
         tracing::info!(
             job = record.job,
             reason,
-            "The end of a job that an earlier process left is sent."
+            "The end of a job that an earlier process left will be sent."
         );
         let settings = self.settings.runners.iter();
         let settings = settings.filter(|it| it.url.as_str() == record.server);

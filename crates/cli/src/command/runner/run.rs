@@ -124,9 +124,7 @@ impl Runner {
             let manager = Manager::new(settings.clone(), options).map_err(Failure::environment)?;
             let (config, runners) = (path.display(), settings.runners.len());
             tracing::info!(%config, runners, concurrent = settings.concurrent, "The runner takes jobs.");
-            if runners == 0 {
-                tracing::warn!("There is no [[runners]] yet; `runwright runner register` adds one.");
-            }
+            warn_without_runners(&settings);
             before.sweep(&settings, manager.left_environments()).await;
             // The manager has its own; with a thousand runners they are large.
             drop(settings);
@@ -152,6 +150,12 @@ fn system_id_of(beside: &Path, state: &Path) -> Result<String, Failure> {
     }
     .with_context(|| format!("keep the identity of this machine in {}", beside.display()))
     .map_err(Failure::environment)
+}
+
+fn warn_without_runners(settings: &Settings) {
+    if settings.runners.is_empty() {
+        tracing::warn!("There is no [[runners]] yet; `runwright runner register` adds one.");
+    }
 }
 
 fn web_proxies() -> runner::Proxies {
@@ -320,7 +324,9 @@ impl ConfigWatch {
         match read.and_then(ConfigFile::into_settings) {
             Ok((settings, _)) => {
                 self.metrics.configuration_loaded();
-                tracing::info!("The settings are read again.");
+                let (runners, concurrent) = (settings.runners.len(), settings.concurrent);
+                tracing::info!(runners, concurrent, "The settings are read again.");
+                warn_without_runners(&settings);
                 reload.send_replace(Some(settings));
             }
             Err(error) => {
